@@ -1,0 +1,1 @@
+"""Values, ports and arithmetic; standard library only, no I/O."""

@@ -1,0 +1,74 @@
+"""What counts as supported, contradicted and dependent; validated once, frozen afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import TYPE_CHECKING, Literal
+
+from veridical.core.types import ensure_probability
+from veridical.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from veridical.core.types import BackendInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Thresholds and limits of a check.
+
+    A threshold of None means the backend's own calibrated one; `resolved` fills it in, and reports
+    show the value in force. `windows` is how many windows of evidence are scored per claim,
+    or "all". `target_confidence` applies to claims that state no confidence.
+    """
+
+    support_threshold: float | None = None
+    contradiction_threshold: float | None = None
+    dependence_threshold: float = 0.3
+    gap_threshold_bits: float = 2.0
+    target_confidence: float = 0.95
+    windows: int | Literal["all"] = 3
+
+    def __post_init__(self) -> None:
+        for name in ("support_threshold", "contradiction_threshold"):
+            if getattr(self, name) is not None:
+                self._require_probability(name)
+        self._require_probability("dependence_threshold")
+        self._require_probability("target_confidence")
+        gap = self.gap_threshold_bits
+        if (
+            isinstance(gap, bool)
+            or not isinstance(gap, int | float)
+            or not isfinite(gap)
+            or gap < 0
+        ):
+            msg = f"gap_threshold_bits must be a finite number of bits, 0 or more, not {gap!r}"
+            raise ConfigurationError(msg, hint="2.0 is the default")
+        windows = self.windows
+        if windows != "all" and (
+            isinstance(windows, bool) or not isinstance(windows, int) or windows < 1
+        ):
+            msg = f"windows must be a whole number from 1, or 'all', not {windows!r}"
+            raise ConfigurationError(msg, hint="3 is the default")
+
+    def _require_probability(self, name: str) -> None:
+        try:
+            ensure_probability(getattr(self, name), name)
+        except ValueError as error:
+            raise ConfigurationError(str(error), hint="Probabilities run from 0 to 1") from None
+
+    def resolved(self, backend: BackendInfo) -> Policy:
+        """Return the policy with the backend's thresholds where it sets none of its own."""
+        return replace(
+            self,
+            support_threshold=(
+                backend.support_threshold
+                if self.support_threshold is None
+                else self.support_threshold
+            ),
+            contradiction_threshold=(
+                backend.contradiction_threshold
+                if self.contradiction_threshold is None
+                else self.contradiction_threshold
+            ),
+        )

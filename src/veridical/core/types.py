@@ -1,0 +1,493 @@
+"""The values that flow through the pipeline, in the order in which they come to be.
+
+All are frozen. Offsets are code points into the original text, `start` inclusive, `end` exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from veridical.errors import SourceError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of text: code points, start inclusive, end exclusive."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            msg = f"not a span: {self.start}..{self.end}"
+            raise ValueError(msg)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def of(self, text: str) -> str:
+        """Return the text this span covers."""
+        return text[self.start : self.end]
+
+    def shift(self, offset: int) -> Span:
+        """Return the span moved by `offset` code points."""
+        return Span(self.start + offset, self.end + offset)
+
+    def overlaps(self, other: Span) -> bool:
+        """Say whether the two spans share at least one code point."""
+        return self.start < other.end and other.start < self.end
+
+
+# --- what comes in ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One piece of evidence that a claim may cite by its `id`."""
+
+    id: str
+    text: str
+    path: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id.strip():
+            msg = f"a source id must be a non-empty string, not {type(self.id).__name__}"
+            raise SourceError(msg, hint="Give every source an id such as S1")
+        ensure_text(self.text, f"source {self.id!r}")
+
+
+def ensure_text(text: object, what: str) -> None:
+    """Raise `TextError` unless `text` is a non-blank string that can be encoded as UTF-8."""
+    if not isinstance(text, str):
+        msg = f"{what} must be text, not {type(text).__name__}"
+        raise TextError(msg, hint="Decode bytes first; pass a str")
+    if not text.strip():
+        msg = f"{what} is empty"
+        raise TextError(msg, hint="Leave it out, or give it some text")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        msg = f"{what} holds a lone surrogate at offset {error.start}"
+        raise TextError(msg, hint="Decode the bytes with errors='replace' first") from None
+
+
+# --- claims ----------------------------------------------------------------------------------
+
+
+class Exclusion(StrEnum):
+    """Why a span of the answer is kept in the report but not verified."""
+
+    QUESTION = "question"
+    INSTRUCTION = "instruction"
+    GREETING = "greeting"
+    HEDGED = "hedged"
+    HEADING = "heading"
+    CODE = "code"
+
+
+class ClaimKind(StrEnum):
+    """Where in the answer's structure a claim stands."""
+
+    SENTENCE = "sentence"
+    BULLET = "bullet"
+    TABLE_ROW = "table_row"
+    HEADING = "heading"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class CitationRef:
+    """A citation as it is written in the answer: `id` without brackets, `span` in the answer."""
+
+    id: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure the answer says it is, in [0, 1].
+
+    `stated` is true for an explicit figure ("80 % sure") and false for one inferred from
+    hedges and certainty words.
+    """
+
+    value: float
+    stated: bool = False
+
+    def __post_init__(self) -> None:
+        ensure_probability(self.value, "confidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A conjunct of a claim that is no claim of its own, rewritten to stand alone."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One verifiable assertion of the answer.
+
+    `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
+    a shared subject put back. `parts` are conjuncts that are looked at only when the whole is not
+    supported. `weaker` is the claim with its quantifier or certainty word softened, if it has one.
+    """
+
+    id: str
+    text: str
+    span: Span
+    sentence: int
+    kind: ClaimKind = ClaimKind.SENTENCE
+    citations: tuple[CitationRef, ...] = ()
+    confidence: Confidence | None = None
+    excluded: Exclusion | None = None
+    vague: bool = False
+    parts: tuple[Part, ...] = ()
+    weaker: str | None = None
+
+    @property
+    def assertive(self) -> bool:
+        """Whether the claim asserts something that can be checked."""
+        return self.excluded is None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSet:
+    """The claims of one answer, in text order, and the number of sentences they came from."""
+
+    claims: tuple[Claim, ...]
+    sentences: int
+
+
+# --- evidence --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation bound to a source; `source` is None for a phantom.
+
+    `region` narrows the source to the cited lines, for `path:line` citations.
+    """
+
+    id: str
+    span: Span
+    source: str | None
+    region: Span | None = None
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the cited id exists."""
+        return self.source is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of one source."""
+
+    source: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a backend reads as context: one window of a source, or several stitched together.
+
+    `pieces` say where its text comes from, `focus` which sentences of it are nearest to the claim.
+    `relevance` is the lexical score it was ranked by.
+    """
+
+    text: str
+    pieces: tuple[Piece, ...]
+    focus: tuple[Piece, ...] = ()
+    relevance: float = 0.0
+
+    @property
+    def stitched(self) -> bool:
+        """Whether the passage joins pieces that do not follow each other in one source."""
+        return len(self.pieces) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Which evidence speaks for a claim, once whole and once with the cited part scrubbed.
+
+    `windows_total` counts the windows that the evidence has; `with_evidence` are those chosen.
+    """
+
+    citations: tuple[Citation, ...]
+    with_evidence: tuple[Passage, ...]
+    without_evidence: tuple[Passage, ...]
+    windows_total: int
+
+
+# --- inference -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question to a backend: how probable is `claim`, given `context`."""
+
+    claim: str
+    context: str
+    question: str | None = None
+
+
+class Estimator(StrEnum):
+    """How a probability was obtained."""
+
+    CROSS_ENCODER = "cross_encoder"
+    LOGPROBS = "logprobs"
+    DECISION = "decision"
+    SAMPLING = "sampling"
+    VERBALISED = "verbalised"
+
+
+class UnmeasuredReason(StrEnum):
+    """Why there is no estimate."""
+
+    TIMEOUT = "timeout"
+    RATE_LIMITED = "rate_limited"
+    BACKEND_ERROR = "backend_error"
+    MALFORMED_REPLY = "malformed_reply"
+    CONTEXT_TOO_LONG = "context_too_long"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """P(claim | context) as a distribution, with an interval for `supported`.
+
+    The three probabilities sum to 1. A yes/no-only backend cannot tell the last two apart and
+    leaves both None. `low` and `high` bound `supported`. `tokens` and `cost_usd` are None when
+    unknown.
+    """
+
+    supported: float
+    contradicted: float | None
+    not_in_context: float | None
+    low: float
+    high: float
+    estimator: Estimator
+    model: str
+    fingerprint: str
+    samples: int = 1
+    latency_ms: float | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+    cached: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("supported", "low", "high"):
+            ensure_probability(getattr(self, name), name)
+        if not self.low <= self.supported <= self.high:
+            msg = f"interval [{self.low}, {self.high}] does not hold {self.supported}"
+            raise ValueError(msg)
+        if (self.contradicted is None) != (self.not_in_context is None):
+            msg = "contradicted and not_in_context are known together or not at all"
+            raise ValueError(msg)
+        if self.contradicted is not None and self.not_in_context is not None:
+            ensure_probability(self.contradicted, "contradicted")
+            ensure_probability(self.not_in_context, "not_in_context")
+            total = self.supported + self.contradicted + self.not_in_context
+            if abs(total - 1.0) > 1e-4:  # noqa: PLR2004 -- float32 softmax rounding
+                msg = f"the distribution sums to {total}"
+                raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """No estimate, and why. `detail` carries no text of the claim or its context."""
+
+    reason: UnmeasuredReason
+    detail: str = ""
+
+
+Measurement = Estimate | Unmeasured
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """What a backend says of itself.
+
+    The thresholds are those at which this backend's probabilities are to be read; they are
+    calibrated per backend and apply unless the policy sets its own.
+    """
+
+    name: str
+    model: str
+    estimator: Estimator
+    fingerprint: str
+    support_threshold: float = 0.7
+    contradiction_threshold: float = 0.5
+
+
+# --- judgement -------------------------------------------------------------------------------
+
+
+class Status(StrEnum):
+    """What became of a claim; the order is the order of decision."""
+
+    UNDETERMINED = "undetermined"
+    PHANTOM_CITATION = "phantom_citation"
+    UNVERIFIABLE = "unverifiable"
+    CONTRADICTED = "contradicted"
+    SUPPORTED = "supported"
+    PARTIALLY_SUPPORTED = "partially_supported"
+    UNSUPPORTED = "unsupported"
+
+
+class Role(StrEnum):
+    """What a piece of evidence does to the claim."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    NEAREST = "nearest"
+
+
+class Note(StrEnum):
+    """Something worth saying about a verdict that does not change its status."""
+
+    EVIDENCE_INDEPENDENT = "evidence_independent"
+    CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
+    SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
+    CONTRADICTED_BY_UNCITED_SOURCE = "contradicted_by_uncited_source"
+    PARTLY_SCORED = "partly_scored"
+    OVER_EXTRAPOLATION = "over_extrapolation"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval, in the unit of the value it belongs to."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The information budget of a claim, in bits; None where p0 or p1 was not measured.
+
+    `justified` is None when the interval of the gap straddles 0 (undecided), or nothing was
+    measured.
+    """
+
+    target: float
+    required_bits: float | None = None
+    observed_bits: float | None = None
+    gap_bits: float | None = None
+    gap_interval: Interval | None = None
+    justified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """A place in a source and what it does to the claim."""
+
+    source: str
+    span: Span
+    text: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """The verdict on one conjunct, or on the softened form, of a partially supported claim."""
+
+    text: str
+    span: Span
+    status: Status
+    p1: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Everything that is known about one claim."""
+
+    claim: Claim
+    status: Status
+    rule: str
+    citations: tuple[Citation, ...]
+    p1: Measurement
+    p0: Measurement
+    budget: Budget
+    dependence: float | None
+    notes: tuple[Note, ...] = ()
+    evidence: tuple[EvidenceSpan, ...] = ()
+    parts: tuple[PartVerdict, ...] = ()
+    windows_scored: tuple[Piece, ...] = ()
+    windows_total: int = 0
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the claim was checked and did not come out as supported."""
+        return self.claim.assertive and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
+
+
+class Outcome(StrEnum):
+    """What became of the whole answer."""
+
+    GROUNDED = "grounded"
+    FLAGGED = "flagged"
+    UNDETERMINED = "undetermined"
+    NOTHING_TO_CHECK = "nothing_to_check"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Totals with their denominators.
+
+    `overall_confidence` is the mean p1 of the checked claims that could be measured, None if none
+    could. `tokens` and `cost_usd` are None when the backend does not know them.
+    """
+
+    outcome: Outcome
+    sentences: int
+    claims_extracted: int
+    claims_checked: int
+    skipped: Mapping[str, int]
+    by_status: Mapping[Status, int]
+    max_gap_bits: float | None
+    overall_confidence: float | None
+    latency_ms: float
+    cost_usd: float | None = None
+    tokens: int | None = None
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """One answer, its sources and the verdict on each of its claims."""
+
+    answer: str
+    sources: Mapping[str, Source]
+    claims: tuple[Verdict, ...]
+    summary: Summary
+    policy: Policy
+    backend: BackendInfo
+    question: str | None = None
+
+    @property
+    def flagged(self) -> tuple[Verdict, ...]:
+        """The claims that were checked and did not come out as supported."""
+        return tuple(verdict for verdict in self.claims if verdict.flagged)
+
+
+def ensure_probability(value: object, name: str) -> None:
+    """Raise `ValueError` unless `value` is a finite number in [0, 1]."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not isfinite(value)
+        or not 0.0 <= value <= 1.0
+    ):
+        msg = f"{name} must be a number from 0 to 1, not {value!r}"
+        raise ValueError(msg)

@@ -1,0 +1,69 @@
+"""Every error veridical raises, in one tree.
+
+VeridicalError                  catch this to catch them all
+├── InputError (ValueError)     what was handed in cannot be checked
+│   ├── TextError               a text is empty, holds a lone surrogate, or is not text at all
+│   ├── SourceError             sources are missing, duplicated or malformed
+│   └── DocumentError           a file cannot be read or converted to text
+├── ConfigurationError (ValueError)  a setting, policy or backend name is wrong
+├── MissingExtraError (ImportError)  an optional dependency is not installed
+├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
+└── FlaggedError                raised only by `Report.raise_for_flagged`
+
+Messages carry ids, counts, offsets and types, never text of an answer, a claim or a source.
+Every error has a `hint`: one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+
+class VeridicalError(Exception):
+    """Base of every error of this package; `hint` says what to do about it."""
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}. {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Keyword-only arguments do not survive the default reduction of exceptions.
+        return (_rebuild, (type(self), self.message, self.hint))
+
+
+def _rebuild(kind: type[VeridicalError], message: str, hint: str) -> VeridicalError:
+    return kind(message, hint=hint)
+
+
+class InputError(VeridicalError, ValueError):
+    """What was handed in cannot be checked."""
+
+
+class TextError(InputError):
+    """A text is empty, holds a lone surrogate, or is not text at all."""
+
+
+class SourceError(InputError):
+    """Sources are missing, duplicated or malformed."""
+
+
+class DocumentError(InputError):
+    """A file cannot be read or converted to text."""
+
+
+class ConfigurationError(VeridicalError, ValueError):
+    """A setting, a policy value or a backend name is wrong."""
+
+
+class MissingExtraError(VeridicalError, ImportError):
+    """An optional dependency is not installed."""
+
+
+class BackendError(VeridicalError, RuntimeError):
+    """A backend cannot be started."""
+
+
+class FlaggedError(VeridicalError):
+    """Raised by `Report.raise_for_flagged`; carries counts and claim ids only."""
