@@ -1,0 +1,71 @@
+"""Checks what a language model says against the evidence it was given, claim by claim.
+
+import veridical
+
+report = veridical.check(answer, sources={"S1": text})
+print(report)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from veridical.api import acheck, check
+    from veridical.core.information import budget_gap_bits, observed_bits, required_bits
+    from veridical.core.policy import Policy
+    from veridical.core.types import Source
+    from veridical.errors import VeridicalError
+    from veridical.pipeline.reports import Report
+    from veridical.settings import Settings
+    from veridical.sync import SyncVerifier
+    from veridical.verifier import Case, Verifier
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Case",
+    "Policy",
+    "Report",
+    "Settings",
+    "Source",
+    "SyncVerifier",
+    "VeridicalError",
+    "Verifier",
+    "acheck",
+    "budget_gap_bits",
+    "check",
+    "observed_bits",
+    "required_bits",
+]
+
+# Names are imported when first used: a host that imports veridical pays nothing until then.
+_HOMES = {
+    "Case": "veridical.verifier",
+    "Policy": "veridical.core.policy",
+    "Report": "veridical.pipeline.reports",
+    "Settings": "veridical.settings",
+    "Source": "veridical.core.types",
+    "SyncVerifier": "veridical.sync",
+    "VeridicalError": "veridical.errors",
+    "Verifier": "veridical.verifier",
+    "acheck": "veridical.api",
+    "budget_gap_bits": "veridical.core.information",
+    "check": "veridical.api",
+    "observed_bits": "veridical.core.information",
+    "required_bits": "veridical.core.information",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        msg = f"module 'veridical' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

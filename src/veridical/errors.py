@@ -30,7 +30,7 @@ class VeridicalError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Keyword-only arguments do not survive the default reduction of exceptions.
-        return (_rebuild, (type(self), self.message, self.hint))
+        return (_rebuild, (type(self), self.message, self.hint), self.__dict__)
 
 
 def _rebuild(kind: type[VeridicalError], message: str, hint: str) -> VeridicalError:

@@ -35,7 +35,7 @@ def required_bits(target: float, p0: float) -> float:
 def observed_bits(p1: float, p0: float) -> float:
     """Return the bits the evidence moved belief by: negative if it moved it down."""
     bits = kl_bits(p1, p0)
-    return bits if p1 >= p0 else -bits
+    return bits if p1 >= p0 else 0.0 - bits  # never -0.0, which a report would print
 
 
 def budget_gap_bits(target: float, p0: float, p1: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from veridical.core.types import ensure_probability
@@ -39,8 +39,7 @@ class Policy:
         if (
             isinstance(gap, bool)
             or not isinstance(gap, int | float)
-            or not isfinite(gap)
-            or gap < 0
+            or not 0 <= gap < inf  # false for NaN
         ):
             msg = f"gap_threshold_bits must be a finite number of bits, 0 or more, not {gap!r}"
             raise ConfigurationError(msg, hint="2.0 is the default")

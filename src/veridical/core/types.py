@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from veridical.errors import SourceError, TextError
@@ -61,6 +60,7 @@ class Source:
         if not isinstance(self.id, str) or not self.id.strip():
             msg = f"a source id must be a non-empty string, not {type(self.id).__name__}"
             raise SourceError(msg, hint="Give every source an id such as S1")
+        ensure_text(self.id, "a source id")
         ensure_text(self.text, f"source {self.id!r}")
 
 
@@ -360,7 +360,6 @@ class Note(StrEnum):
     EVIDENCE_INDEPENDENT = "evidence_independent"
     CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
     SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
-    CONTRADICTED_BY_UNCITED_SOURCE = "contradicted_by_uncited_source"
     PARTLY_SCORED = "partly_scored"
     OVER_EXTRAPOLATION = "over_extrapolation"
 
@@ -482,12 +481,18 @@ class Assessment:
 
 
 def ensure_probability(value: object, name: str) -> None:
-    """Raise `ValueError` unless `value` is a finite number in [0, 1]."""
+    """Raise `ValueError` unless `value` is a number in [0, 1]."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
-        or not isfinite(value)
-        or not 0.0 <= value <= 1.0
+        or not 0.0 <= value <= 1.0  # false for NaN
     ):
-        msg = f"{name} must be a number from 0 to 1, not {value!r}"
+        msg = f"{name} must be a number from 0 to 1, not {_shown(value)}"
         raise ValueError(msg)
+
+
+def _shown(value: object) -> str:
+    """Return a number as it is, and of anything else, which may be text of a claim, the type."""
+    # An int of thousands of digits cannot be printed.
+    printable = isinstance(value, float) or (isinstance(value, int) and value in range(-999, 1000))
+    return repr(value) if printable else f"this {type(value).__name__}"

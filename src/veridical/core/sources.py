@@ -1,0 +1,53 @@
+"""What callers may hand in as sources, made into one mapping by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from veridical.core.types import Source
+from veridical.errors import SourceError
+
+SourceLike: TypeAlias = Source | str | Mapping[str, Any]
+Sources: TypeAlias = Mapping[str, str] | Iterable[SourceLike]
+
+_SHAPES = "Pass {id: text}, or a list of Source, of {'id': ..., 'text': ...} or of texts"
+
+
+def as_sources(sources: Sources) -> Mapping[str, Source]:
+    """Return the sources by id, in order; plain texts in a list are numbered from 1.
+
+    `SourceError` if there are none, an id comes twice or the shape is unknown; `TextError` if a
+    text is empty or not text.
+    """
+    found: dict[str, Source] = {}
+    for source in _each(sources):
+        if source.id in found:
+            msg = f"two sources have the id {source.id!r}"
+            raise SourceError(msg, hint="Give every source an id of its own")
+        found[source.id] = source
+    if not found:
+        msg = "there are no sources"
+        raise SourceError(msg, hint="Pass at least one text to check against")
+    return MappingProxyType(found)
+
+
+def _each(sources: Sources) -> Iterable[Source]:
+    if isinstance(sources, Mapping):
+        return (Source(key, text) for key, text in sources.items())
+    if isinstance(sources, str | bytes | Source) or not isinstance(sources, Iterable):
+        msg = f"sources cannot be a single {type(sources).__name__}"
+        raise SourceError(msg, hint=_SHAPES)
+    return (_source(item, number) for number, item in enumerate(sources, start=1))
+
+
+def _source(item: object, number: int) -> Source:
+    if isinstance(item, Source):
+        return item
+    if isinstance(item, str):
+        return Source(str(number), item)
+    if isinstance(item, Mapping) and {"id", "text"} <= item.keys():
+        return Source(item["id"], item["text"])
+    msg = f"source {number} has an unknown shape ({type(item).__name__})"
+    raise SourceError(msg, hint=_SHAPES)

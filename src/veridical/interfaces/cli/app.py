@@ -1,0 +1,39 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from veridical.interfaces.cli import check, config
+
+# Plain help: the rich one alone would take longer to load than all of `veridical --help` may.
+app = typer.Typer(
+    help="Check what a language model says against the evidence it was given, claim by claim.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("check", epilog=check.EXAMPLES)(check.check)
+app.add_typer(config.app, name="config", help="Look at the configuration.")
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- the signature of an option callback
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"veridical {version('veridical')}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool,
+    typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True),
+]
+
+
+@app.callback()
+def _root(*, _version: Version = False) -> None:
+    """Hold the options of the program itself."""

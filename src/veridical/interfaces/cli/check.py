@@ -1,0 +1,212 @@
+"""`veridical check`: an answer against its sources."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from veridical.core.types import Outcome, ensure_text
+from veridical.interfaces.cli import options
+from veridical.interfaces.cli.failures import reported, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from veridical.core.types import Source
+    from veridical.interfaces.documents import Notice
+    from veridical.pipeline.reports import Report
+    from veridical.settings import Settings
+
+EXIT_CODES = {
+    Outcome.GROUNDED: 0,
+    Outcome.FLAGGED: 1,
+    Outcome.UNDETERMINED: 3,
+    Outcome.NOTHING_TO_CHECK: 3,
+}
+NOTICES_SHOWN = 5
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
+EXAMPLES = """\b
+Examples:
+  veridical check answer.md --source S1=report.pdf --source notes.txt
+  veridical check answer.md --source docs/ --html report.html
+  ask-model | veridical check - --source docs/ --json
+  veridical check answer.md --source chunks.jsonl --windows all --quiet
+
+\b
+Exit codes:
+  0  every checked claim is supported
+  1  at least one claim is flagged
+  2  wrong use or configuration
+  3  undetermined, or nothing to check
+"""
+
+Answer = Annotated[
+    str, typer.Argument(metavar="ANSWER", help="The answer: a file, or - for stdin.")
+]
+Sources = Annotated[
+    list[str],
+    typer.Option(
+        "--source",
+        "-s",
+        metavar="[ID=]PATH",
+        help="Evidence, citable by ID: text, Markdown, HTML, PDF, or JSON(L) of {id, text}; "
+        "a file, a folder, or - for stdin. May be given several times.",
+    ),
+]
+Question = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The question that the answer answers.")
+]
+Backend = Annotated[
+    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
+]
+Windows = Annotated[
+    str | None,
+    typer.Option(metavar="N|all", help="How many windows of evidence are scored per claim."),
+]
+SupportThreshold = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Supported from this probability on (0 to 1)."),
+]
+ContradictionThreshold = Annotated[
+    float | None,
+    typer.Option(metavar="P", help="Contradicted from this probability on (0 to 1)."),
+]
+Html = Annotated[
+    Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one HTML page.")
+]
+Sarif = Annotated[
+    Path | None, typer.Option("--sarif", metavar="OUT", help="Write the report as SARIF 2.1.0.")
+]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", metavar="OUT", help="Write the report as JUnit XML.")
+]
+Json = options.Json
+Quiet = options.Quiet
+Config = options.Config
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is checked: texts and question, and what of the sources could not be read."""
+
+    answer: str
+    sources: tuple[Source, ...]
+    question: str | None
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where the reports go that are written to files."""
+
+    html: Path | None
+    sarif: Path | None
+    junit: Path | None
+
+    @property
+    def given(self) -> list[Path]:
+        return [path for path in (self.html, self.sarif, self.junit) if path is not None]
+
+
+@reported
+def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    answer: Answer,
+    *,
+    source: Sources,
+    question: Question = None,
+    backend: Backend = None,
+    windows: Windows = None,
+    support_threshold: SupportThreshold = None,
+    contradiction_threshold: ContradictionThreshold = None,
+    html: Html = None,
+    sarif: Sarif = None,
+    junit: Junit = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Check every claim of ANSWER against the sources."""
+    from veridical.interfaces.cli.output import ensure_writable, progress_bar
+    from veridical.interfaces.documents import path_of
+    from veridical.settings import Settings
+
+    policy = {
+        "windows": _windows(windows),
+        "support_threshold": support_threshold,
+        "contradiction_threshold": contradiction_threshold,
+    }
+    settings = Settings.load(config, backend=backend, policy=policy)
+    files = _Files(html, sarif, junit)
+    ensure_writable(files.given, [answer, *map(path_of, source)])
+    case = _read(answer, source, question)
+    _say_notices(case.notices, quiet=quiet)
+    with progress_bar(wanted=not (quiet or json)) as progress:
+        report = _run(settings, case, progress)
+    _write_files(report, files, answer)
+    _print(report, json=json, quiet=quiet)
+    raise typer.Exit(EXIT_CODES[report.summary.outcome])
+
+
+def _windows(text: str | None) -> int | str | None:
+    # What is no number stays as it is, for the settings to say what is wrong with it.
+    return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
+
+
+def _read(answer: str, sources: Sequence[str], question: str | None) -> _Case:
+    from veridical.interfaces.documents import ensure_one_stdin, read_answer, read_sources
+
+    ensure_one_stdin(answer, sources)
+    if question is not None:
+        ensure_text(question, "--question")
+    documents = read_sources(sources)
+    return _Case(read_answer(answer), documents.sources, question, documents.notices)
+
+
+def _say_notices(notices: Sequence[Notice], *, quiet: bool) -> None:
+    if quiet:
+        return
+    for notice in notices[:NOTICES_SHOWN]:
+        say("note", str(notice))
+    if len(notices) > NOTICES_SHOWN:
+        say("note", f"and {len(notices) - NOTICES_SHOWN} more files like these")
+
+
+def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] | None) -> Report:
+    from veridical.composition import build_verifier
+    from veridical.sync import SyncVerifier
+
+    with SyncVerifier(build_verifier(settings)) as verifier:
+        return verifier.check(
+            case.answer,
+            sources=case.sources,
+            question=case.question,
+            policy=settings.to_policy(),
+            progress=progress,
+        )
+
+
+def _write_files(report: Report, files: _Files, answer: str) -> None:
+    from veridical.interfaces.cli.output import write_file
+
+    if files.html:
+        write_file(files.html, report.to_html())
+    if files.sarif:
+        uri = "stdin" if answer == "-" else Path(answer).as_posix()
+        write_file(files.sarif, report.to_sarif(answer_uri=uri))
+    if files.junit:
+        write_file(files.junit, report.to_junit())
+
+
+def _print(report: Report, *, json: bool, quiet: bool) -> None:
+    from veridical.interfaces.cli.output import print_json, print_rich
+
+    if json:
+        print_json(report.to_json())
+    elif not quiet:
+        from veridical.pipeline.reports.text import render
+
+        print_rich(lambda console: render(report, console))

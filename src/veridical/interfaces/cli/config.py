@@ -1,0 +1,65 @@
+"""`veridical config show`: the settings in force, and where each comes from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from veridical.interfaces.cli import options
+from veridical.interfaces.cli.failures import reported
+
+if TYPE_CHECKING:
+    from veridical.settings import Layers
+
+EXAMPLES = """\b
+Examples:
+  veridical config show
+  VERIDICAL_POLICY__WINDOWS=all veridical config show --json
+  veridical config show --config ci/veridical.yaml
+"""
+
+Json = options.Json
+Quiet = options.Quiet
+Config = options.Config
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `show` a command of its own while it is the only one."""
+
+
+@app.command("show", epilog=EXAMPLES)
+@reported
+def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
+    """Print every setting in force and where it comes from."""
+    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.settings import load_layers
+
+    layers = load_layers(config)
+    if json:
+        print_json(_document(layers))
+    elif not quiet:
+        print_text(_table(layers))
+
+
+def _document(layers: Layers) -> str:
+    from json import dumps
+
+    settings: dict[str, Any] = {
+        key: {"value": value, "origin": layer.kind, "place": layer.places[key]}
+        for key, (value, layer) in layers.effective().items()
+    }
+    return dumps({"schema": "veridical.config/1", "settings": settings}, indent=2)
+
+
+def _table(layers: Layers) -> str:
+    rows = [
+        (key, "null" if value is None else str(value), layer.places[key])
+        for key, (value, layer) in layers.effective().items()
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = (f"{key:<{widths[0]}}  {value:<{widths[1]}}  {place}" for key, value, place in rows)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,115 @@
+"""What a command prints and writes: stdout, report files, a progress bar."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veridical.errors import ConfigurationError
+from veridical.interfaces.documents import STDIN, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from rich.console import Console
+
+
+def print_text(text: str) -> None:
+    """Write text to stdout; a reader that went away (`| head`) is no error."""
+    _to_stdout(lambda: sys.stdout.write(text))
+
+
+def print_json(document: str) -> None:
+    """Write a JSON document to stdout as UTF-8, whatever the locale."""
+    data = document.rstrip("\n").encode() + b"\n"
+    _to_stdout(lambda: sys.stdout.buffer.write(data))
+
+
+def print_rich(show: Callable[[Console], None]) -> None:
+    """Let `show` print to a console, and write what it printed to stdout."""
+    from rich.console import Console
+
+    # Captured, because rich ends the process with its own exit code when a pipe breaks.
+    console = Console()
+    with console.capture() as capture:
+        show(console)
+    print_text(capture.get())
+
+
+def _to_stdout(write: Callable[[], object]) -> None:
+    try:
+        write()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes stdout once more at exit; let it do that into nothing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+# --- report files ----------------------------------------------------------------------------
+
+
+def ensure_writable(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
+    """Raise `ConfigurationError` now for a file that could not be written later."""
+    taken = {Path(path).resolve() for path in inputs if path != STDIN}
+    for path in outputs:
+        _ensure_writable(path)
+        if path.resolve() in taken:
+            msg = f"{shown(path)} is read as an input or written twice"
+            raise ConfigurationError(msg, hint="Give every output a file of its own")
+        taken.add(path.resolve())
+
+
+def _ensure_writable(path: Path) -> None:
+    parent = path.resolve().parent
+    if path.is_dir():
+        msg = f"cannot write {shown(path)}: it is a folder"
+    elif not parent.is_dir():
+        msg = f"cannot write {shown(path)}: there is no folder {shown(parent)}"
+    elif not os.access(path if path.exists() else parent, os.W_OK):
+        msg = f"cannot write {shown(path)}: permission denied"
+    else:
+        return
+    raise ConfigurationError(msg, hint="Name a file in a folder that exists and can be written")
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all; raise `ConfigurationError` if that fails."""
+    try:
+        _replace(path.resolve(), text.encode())
+    except OSError as error:
+        msg = f"cannot write {shown(path)}: {error.strerror}"
+        raise ConfigurationError(msg, hint="Check the disk and the folder's permissions") from None
+
+
+def _replace(path: Path, data: bytes) -> None:
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)  # a pipe or a device: nothing to put in its place
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(data)
+        draft.replace(path)
+    finally:
+        with suppress(FileNotFoundError):
+            draft.unlink()
+
+
+# --- progress --------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress_bar(*, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Yield a callback that moves a bar on stderr; None where nobody would see it."""
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("checking", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,93 @@
+"""Which sentences assert something that can be checked, and which do not."""
+
+from __future__ import annotations
+
+import re
+
+from veridical.core.types import Exclusion
+from veridical.pipeline.claims.hedges import is_hedged
+from veridical.pipeline.claims.imperatives import is_instruction
+from veridical.pipeline.claims.lexicon import has_finite_verb, words
+
+_QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
+_OPEN_QUESTION = re.compile(
+    r"(?:what|who|where|when|why|how|which)(?: \w+)? (?:is|are|was|were|do|does|did|can|should|would)"
+    r" (?:a|an|the|i|we|you|it|he|she|they|this|that|my|your)\b[^.!;:]*$",
+    re.IGNORECASE,
+)
+_CITATIONS_ONLY = re.compile(
+    r"(?:(?:the )?(?:sources?|references?|citations?|footnotes?|see|see also|further reading"
+    r"|read more|cited sources?|sources? cited|sources? used)\b)?\W*$",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"""(?:
+      (?:hello|hi|hey|greetings|howdy)(?![\w-])(?:[\s,]+(?:there|everyone|all|team|\w+))?\s?[!.,:)]*$
+    | good\s(?:morning|afternoon|evening|day|night)\b[\w\s,]{0,20}[!.,]*$
+    | dear\s[\w\s.]{1,40},?$
+    | (?:many\s)?thank(?:s|\syou)\b(?!\sto\b)[^.!]{0,80}[.!]*$
+    | you(?:'|’)?(?:\sa)?re\s(?:very\s)?welcome\b[^.!]{0,30}[.!]*$
+    | (?:sure|certainly|absolutely|of\scourse|great|okay|ok|alright|understood|got\sit|no\sproblem
+        |gladly|perfect|sounds\sgood|you\sgot\sit)(?:\sthing)?\s?[!.,:]*$
+    | (?:sure|certainly|absolutely|of\scourse|okay|ok|alright|great)\s?[!,.]\s?
+        (?:here|i(?:'|’)?(?:\sa)?m|i\s(?:can|will|would|'ll|’ll)|let\sme|i(?:'|’)(?:d|ll)|below|happy)\b
+    | (?:that(?:'|’)s\s|what\s)?an?\s(?:great|good|excellent|interesting)\squestion\b.{0,3}$
+    | (?:great|good|excellent)\squestion\b[^.]{0,30}[.!]*$
+    | (?:i\s)?hope\s(?:this|that|it|the)\b.{0,40}\b(?:help|useful|clear|answer)
+    | (?:please\s)?(?:do\snot\shesitate|don(?:'|’)t\shesitate)\b
+    | (?:please\s)?(?:feel\sfree|let\sme\sknow)\b
+    | if\s(?:you|there)\b.{0,80}\b(?:let\sme\sknow|feel\sfree|please\sask|just\sask
+        |don(?:'|’)t\shesitate|happy\sto\shelp|glad\sto\shelp|reach\sout)\b
+    | i(?:'|’)?(?:\sa)?m\s(?:happy|glad|here|sorry|afraid|unable|not\sable|just\san?\sai)\b
+    | i(?:'|’|\swoul)d\sbe\s(?:happy|glad)\b
+    | i\sapologi[sz]e\b | (?:my\s)?apologies\b | sorry\b
+    | as\san\s(?:ai|artificial|llm)\b
+    | i\s(?:could\snot|couldn(?:'|’)t|cannot|can(?:'|’)t|can\snot|was\s(?:unable|not\sable)
+        |do(?:\snot|n(?:'|’)t)\s(?:know|have)|did(?:\snot|n(?:'|’)t)\sfind)\b
+    | (?:best|kind|warm)\sregards\b
+    | (?:here(?:'|’)?s?|here\s(?:is|are)|below\s(?:is|are)|the\sfollowing\s(?:is|are))\b[^.]{0,200}:$
+    | (?:here(?:'|’)s|here\s(?:is|are)|below\s(?:is|are))\s(?:the|an?|your|some|my)\s(?:\w+\s){0,4}
+        (?:summary|answer|list|overview|breakdown|explanation|response|table|example|examples
+        |results?|version|steps|analysis|comparison)\b[^.:]{0,100}[.!]?$
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# Nouns that only announce what follows.
+_ANNOUNCING = re.compile(
+    r"\b(?:following|points?|reasons?|steps?|things?|ways?|details?|examples?|follows|summary"
+    r"|takeaways?|highlights?|considerations|options|features|below|topics|questions|findings"
+    r"|factors|aspects|benefits|advantages|disadvantages|components|types|include|includes|are|is"
+    r"|include[sd]?|contains?|as|such as|:)\s*$",
+    re.IGNORECASE,
+)
+_NUMBER_WORD = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|both)\b", re.IGNORECASE
+)
+_PRESENTING = re.compile(
+    r"\b(?:points?|reasons?|steps?|things?|ways?|details?|examples?|takeaways?|considerations"
+    r"|questions)\b",
+    re.IGNORECASE,
+)
+
+
+def exclusion(text: str) -> Exclusion | None:
+    """Say why a sentence, already without marks and markup, is not to be verified."""
+    if _CITATIONS_ONLY.match(text) or not words(text):
+        return Exclusion.HEADING
+    if _GREETING.match(text):
+        return Exclusion.GREETING
+    if _QUESTION.search(text) or _OPEN_QUESTION.match(text):
+        return Exclusion.QUESTION
+    if text.endswith((":", "：")) and not _says_something(text):
+        return Exclusion.HEADING
+    if is_instruction(text):
+        return Exclusion.INSTRUCTION
+    return Exclusion.HEDGED if is_hedged(text) else None
+
+
+def _says_something(lead_in: str) -> bool:
+    """Say whether a text that ends in a colon asserts anything by itself, such as a number."""
+    body = lead_in.rstrip(":： ")
+    return (has_finite_verb(body) and not _ANNOUNCING.search(body)) or bool(
+        _NUMBER_WORD.search(body) and not _PRESENTING.search(body) and has_finite_verb(body)
+    )

@@ -1,0 +1,204 @@
+"""Text -> claims, by rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
+from veridical.pipeline.claims.assertions import exclusion
+from veridical.pipeline.claims.atomic import split_clauses
+from veridical.pipeline.claims.citations import find_marks
+from veridical.pipeline.claims.confidence import find_confidence
+from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
+from veridical.pipeline.claims.lexicon import has_finite_verb, words
+from veridical.pipeline.claims.outline import places
+from veridical.pipeline.claims.parts import find_conjuncts
+from veridical.pipeline.claims.plain import plain
+from veridical.pipeline.claims.prefixes import capitalised, without_announcement
+from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of
+from veridical.pipeline.claims.softening import soften
+from veridical.pipeline.claims.syntax import mask_marks
+from veridical.pipeline.claims.tables import row_text
+from veridical.pipeline.claims.vagueness import is_vague
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.outline import Place
+    from veridical.pipeline.claims.parts import Conjunct
+
+_MAX_FRAGMENT_WORDS = 8
+_MAYBE_ASSERTIVE = frozenset({None, Exclusion.HEDGED})
+
+
+def extract_claims(answer: str, known_ids: Collection[str] = ()) -> ClaimSet:
+    """Return the claims of an answer, in text order, those not to be verified included.
+
+    A bracket whose content equals one of `known_ids` is a citation, whatever it looks like.
+    """
+    known = frozenset(known_ids)
+    sentences = list(_sentences(answer, known))
+    claims = [claim for sentence in sentences for claim in sentence.claims()]
+    numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
+    return ClaimSet(tuple(numbered), len(sentences))
+
+
+def _sentences(answer: str, known: frozenset[str]) -> Iterator[_Sentence]:
+    footnotes = read_footnotes(answer, known)
+    index = 0
+    for place in places(answer):
+        for span in _spans(answer, place, known):
+            prose = mask_quote_marks(span.of(answer), quoted=place.block.quoted)
+            marks = tuple(find_marks(prose, Span(0, len(prose)), known))
+            yield _Sentence(place, span, prose, marks, footnotes, index)
+            index += 1
+
+
+def _spans(answer: str, place: Place, known: frozenset[str]) -> list[Span]:
+    block = place.block
+    if block.kind in {ClaimKind.SENTENCE, ClaimKind.BULLET} and block.label is None:
+        return sentences_of(answer, block, known)
+    return [block.span]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of the answer; the offsets of `marks` are into `prose`."""
+
+    place: Place
+    span: Span
+    prose: str
+    marks: tuple[Mark, ...]
+    footnotes: Footnotes
+    index: int
+
+    def claims(self) -> list[Claim]:
+        """Return the claims of this sentence; at least one."""
+        kind = self.place.block.kind
+        if kind is ClaimKind.CODE:
+            return [self._whole(self.prose, Exclusion.CODE, ())]
+        if kind is ClaimKind.TABLE_ROW:
+            return [self._row()]
+        text = self._plain(Span(0, len(self.prose)))
+        why = Exclusion.HEADING if self._is_heading(text) else exclusion(_bare(text))
+        if why not in _MAYBE_ASSERTIVE:
+            return [self._whole(text, why, self.marks)]
+        return self._clauses(text)
+
+    def _is_heading(self, text: str) -> bool:
+        block = self.place.block
+        if block.kind is ClaimKind.HEADING:
+            return True
+        is_source = self.place.in_sources or block.label is not None
+        if not is_source:
+            return False
+        return block.label in self.footnotes.targets or not has_finite_verb(text)
+
+    def _row(self) -> Claim:
+        block = self.place.block
+        values = row_text(self.prose, self.marks, block.header)
+        return self._claim(Span(0, len(self.prose)), values, self.marks)
+
+    def _whole(self, text: str, why: Exclusion | None, marks: tuple[Mark, ...]) -> Claim:
+        found = find_confidence(text)
+        return Claim(
+            id="",
+            text=text,
+            span=self.span,
+            sentence=self.index,
+            kind=self.place.block.kind,
+            citations=self._refs(marks),
+            confidence=found.confidence if why is not Exclusion.CODE else None,
+            excluded=why,
+        )
+
+    def _clauses(self, whole: str) -> list[Claim]:
+        masked = mask_marks(self.prose, self.marks)
+        clauses = split_clauses(masked)
+        stated = find_confidence(whole).confidence
+        claims = []
+        for clause in clauses:
+            text = _as_sentence(self._plain(clause), alone=len(clauses) == 1)
+            claim = self._claim(clause, text, self._marks_of(clause, clauses))
+            if stated is not None and stated.stated:
+                claim = replace(claim, confidence=stated)
+            claims.append(self._with_parts(claim, masked, clause))
+        return claims
+
+    def _claim(self, clause: Span, text: str, marks: tuple[Mark, ...]) -> Claim:
+        found = find_confidence(text)
+        bare = _bare(text)
+        why = exclusion(bare)
+        bare = self._in_context(bare) if why is None else bare
+        return Claim(
+            id="",
+            text=bare,
+            span=clause.shift(self.span.start),
+            sentence=self.index,
+            kind=self.place.block.kind,
+            citations=self._refs(marks),
+            confidence=found.confidence,
+            excluded=why,
+            vague=why is None and is_vague(bare),
+            weaker=soften(bare) if why is None else None,
+        )
+
+    def _in_context(self, text: str) -> str:
+        """Put the lead-in before a bullet that is no sentence: `The symptoms are: fever`."""
+        lead_in = self.place.lead_in
+        if not lead_in or exclusion(lead_in) is Exclusion.GREETING:
+            return text
+        if ":" in text or len(words(text)) > _MAX_FRAGMENT_WORDS or has_finite_verb(text):
+            return text
+        return f"{lead_in} {text}"
+
+    def _with_parts(self, claim: Claim, masked: str, clause: Span) -> Claim:
+        if not claim.assertive:
+            return claim
+        parts = tuple(self._part(conjunct) for conjunct in find_conjuncts(masked, clause))
+        return replace(claim, parts=parts)
+
+    def _part(self, conjunct: Conjunct) -> Part:
+        texts = [self._plain(span) for span in (*conjunct.shared, conjunct.span)]
+        return Part(
+            _as_sentence(" ".join(texts), alone=False), conjunct.span.shift(self.span.start)
+        )
+
+    def _marks_of(self, clause: Span, clauses: list[Span]) -> tuple[Mark, ...]:
+        """Return a clause's own marks, else those of the clause that ends the sentence."""
+        inside = _within(self.marks, clause)
+        if any(mark.refs for mark in inside):
+            return inside
+        return _within(self.marks, clauses[-1])
+
+    def _refs(self, marks: tuple[Mark, ...]) -> tuple[CitationRef, ...]:
+        return tuple(
+            CitationRef(target, ref.span.shift(self.span.start))
+            for mark in marks
+            for ref in mark.refs
+            for target in self.footnotes.resolve(ref.id)
+        )
+
+    def _plain(self, span: Span) -> str:
+        return plain(self.prose, span, self.marks)
+
+
+def _within(marks: tuple[Mark, ...], clause: Span) -> tuple[Mark, ...]:
+    return tuple(mark for mark in marks if mark.span.overlaps(clause))
+
+
+def _bare(text: str) -> str:
+    """Drop what states a confidence or announces an assertion."""
+    rest = find_confidence(text).rest
+    text = capitalised(rest) if rest != text else text
+    return without_announcement(text)
+
+
+def _as_sentence(text: str, *, alone: bool) -> str:
+    """Give a clause that is no longer part of its sentence a capital and a full stop."""
+    if alone or not text:
+        return text
+    text = capitalised(text)
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text.rstrip(',;: ')}."

@@ -1,0 +1,79 @@
+"""Hedged statements: the author does not commit to them.
+
+`may not` before a plain verb, `may only`, "you may" and `may` in the language of contracts speak of
+permission and are assertions. A hedge that someone else is reported to have made, or that stands in
+a subordinate clause or a quotation, does not hedge the main clause.
+"""
+
+from __future__ import annotations
+
+import re
+
+from veridical.pipeline.claims.lexicon import has_finite_verb
+
+# Case matters in the first: "May 5", "Theresa May" and "Might and Magic" are names.
+_HEDGE = re.compile(
+    r"\bmay\b|(?<!\bthe )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\btheir )(?<!\bour )(?<!\bmilitary )"
+    r"\bmight(?= (?!of\b|and\b|in\b|is\b|was\b|has\b|had\b|to\b|alone\b|makes\b)\w)"
+    r"|(?<!not )(?<!n't )(?<!n’t )\b(?i:possibly|perhaps|maybe|presumably|conceivably|supposedly)\b"
+    r"|\bI (?:\w+ )?(?:think|believe|guess|suppose|assume|suspect|imagine)\b"
+    r"|\b(?i:in my (?:opinion|view)|to my knowledge|as far as I know|if I (?:recall|remember))\b"
+    r"|\b(?i:it|there) (?:\w+ )?(?:seems?|appears?)\b(?! in\b| on\b| at\b)"
+    r"|\b(?:seems?|appears?) to\b|\bseems? (?:like|that|as if)\b"
+    r"|\bcould (?:be|have been|potentially|well|also be)\b"
+    r"|\b(?i:it is|it's|it’s) (?:\w+ )?(?:possible|conceivable|plausible) that\b"
+    r"|\b(?i:it is|it's|it’s|it remains) (?:unclear|uncertain|not clear|not certain|unknown) (?:if|whether)\b"
+    r"|\b(?i:there is|there's|there’s) a (?:\w+ )?(?:chance|possibility) that\b"
+    r"|\b(?i:I am|I'm|I’m|we are) (?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)\b"
+)
+_QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
+_PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
+_CONTRACT = re.compile(
+    r"\bshall\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
+    r"|Supplier|Agreement|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
+)
+_YOU_MAY = re.compile(r"\b(?:[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $")
+_REPORTED = re.compile(
+    r"\b(?:said|says?|stated|states|claim(?:s|ed)?|argu(?:es?|ed)|believe[sd]?|thinks?|thought"
+    r"|report(?:s|ed)?|suggest(?:s|ed)?|warn(?:s|ed)?|conclude[sd]?|notes?|noted|found|shows?|showed"
+    r"|estimate[sd]?|speculated?|according to)\b",
+    re.IGNORECASE,
+)
+_FIRST_PERSON = re.compile(r"\b(?:I|we|We)\b")
+_SUBORDINATE = re.compile(
+    r"\b(?:which|who|whose|whom|where|that|because|although|though|while|whereas|if|when|whenever"
+    r"|unless|since|so)\b"
+)
+
+
+def is_hedged(text: str) -> bool:
+    """Say whether the main clause of a sentence is hedged."""
+    bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    return any(_commits_to_nothing(bare, match) for match in _HEDGE.finditer(bare))
+
+
+def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:
+    before = text[: hedge.start()]
+    if hedge[0] == "may" and _is_permission(text, hedge.start()):
+        return False
+    if _REPORTED.search(before) and not _FIRST_PERSON.search(before):
+        return False
+    return not _is_subordinate(before)
+
+
+def _is_permission(text: str, start: int) -> bool:
+    return bool(
+        _PERMISSION.match(text, start)
+        or _CONTRACT.search(text)
+        or _YOU_MAY.search(text[max(0, start - 10) : start])
+    )
+
+
+def _is_subordinate(before: str) -> bool:
+    """Say whether the hedge follows a finite clause and a word that opens a subordinate one."""
+    openers = list(_SUBORDINATE.finditer(before))
+    if not openers:
+        return False
+    main = before[: openers[-1].start()]
+    inner = before[openers[-1].end() :]
+    return has_finite_verb(main) and "," not in inner

@@ -1,0 +1,199 @@
+"""The conjuncts of a claim that share its subject, each rewritten to stand alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Span
+from veridical.pipeline.claims.atomic import governs, is_blocked
+from veridical.pipeline.claims.lexicon import (
+    AMBIGUOUS_PAST,
+    AUXILIARIES,
+    DETERMINERS,
+    FINITE,
+    PAST,
+    PREPOSITIONS,
+    PRESENT,
+    is_regular_past,
+    word_set,
+)
+from veridical.pipeline.claims.syntax import finite_verb, protected_spans, tokens_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.pipeline.claims.syntax import Token
+
+_MAX_LENGTH = 1000
+_MAX_ITEM_WORDS = 6
+_AND = re.compile(r"\s*,?\s+(?:and|but)\s+(?:(?:then|also|later|now|currently)\s+)?")
+_COMMA = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+")
+_PLURAL = word_set("are were have do")
+_BE_OR_HAVE = word_set("is are was were has have had")
+# Verbs that hold of each of their objects when they hold of all.
+_DISTRIBUTIVE = word_set(
+    "contains contain includes include has have had supports support offers offer features feature"
+    " provides provide exports export imports import produces produce sells sell uses use requires"
+    " require publishes publish covers cover won lists receives speaks owns contained included"
+    " supported offered provided produced sold used required exported imported"
+)
+# Third-person forms that are no nouns, whatever follows.
+_SURELY_VERBS = word_set(
+    "includes contains consists requires provides supports becomes belongs comprises describes"
+    " lies remains receives serves employs allows"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """The stretches whose texts, joined, make the conjunct; the last is its own, `span`."""
+
+    shared: tuple[Span, ...]
+    span: Span
+
+
+def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
+    """Return the conjuncts of a clause; none if its subject or joints are not certain."""
+    if len(clause) > _MAX_LENGTH:
+        return []
+    protected = protected_spans(masked)
+    tokens = tokens_of(masked, clause, protected)
+    verb = finite_verb(tokens)
+    if verb is None or is_blocked(tokens):
+        return []
+    reading = _Reading(masked, clause, tuple(protected), tuple(tokens), verb)
+    return reading.predicates() or reading.objects()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A clause with its subject (`tokens[:verb]`) and its finite verb found."""
+
+    masked: str
+    clause: Span
+    protected: tuple[Span, ...]
+    tokens: tuple[Token, ...]
+    verb: int
+
+    @property
+    def subject(self) -> Span:
+        return Span(self.tokens[0].span.start, self.tokens[self.verb - 1].span.end)
+
+    def predicates(self) -> list[Conjunct]:
+        """Return `S V1 ...` and `S V2 ...` of `S V1 ... and V2 ...`."""
+        found: list[Conjunct] = []
+        shared: tuple[Span, ...] = ()
+        start = self.clause.start
+        for joint in self._joints(_AND):
+            right = self._tokens(joint.end)
+            shared_next = self._shared(right)
+            if shared_next is None or governs(self._between(start, joint.start)):
+                continue
+            found.append(Conjunct(shared, Span(start, joint.start)))
+            shared, start = shared_next
+        return [*found, Conjunct(shared, Span(start, self.clause.end))] if found else []
+
+    def objects(self) -> list[Conjunct]:
+        """Return `S V A` and `S V B` of `S V A and B`, for verbs that distribute."""
+        verb = self.tokens[self.verb]
+        if verb.word not in _DISTRIBUTIVE:
+            return []
+        items = self._items(verb.span.end)
+        if not self._are_separate(items):
+            return []
+        head = (Span(self.clause.start, verb.span.end),)
+        first = Conjunct((), Span(self.clause.start, items[0].end))
+        return [first, *(Conjunct(head, item) for item in items[1:])]
+
+    def _shared(self, right: Sequence[Token]) -> tuple[tuple[Span, ...], int] | None:
+        """Return what `right` takes over from the left, and where its own words start."""
+        if len(right) < 2:  # noqa: PLR2004 -- a verb and something after it
+            return None
+        if right[0].word in {"he", "she", "it"} and self._agrees(right[1:]):
+            return (self.subject,), right[1].span.start
+        if self._agrees(right):
+            return (self.subject,), right[0].span.start
+        if (auxiliary := self._shared_auxiliary(right)) is not None:
+            return (self.subject, auxiliary), right[0].span.start
+        return None
+
+    def _agrees(self, right: Sequence[Token]) -> bool:
+        """Say whether `right` starts with a finite verb that fits the subject."""
+        if len(right) < 2:  # noqa: PLR2004 -- a verb and something after it
+            return False
+        word, after = right[0].word, right[1]
+        left = self.tokens[self.verb].word
+        if (left in _PLURAL) != (word in _PLURAL) and word in AUXILIARIES | PRESENT:
+            return left not in _BE_OR_HAVE | PRESENT and word not in _PLURAL
+        if word in AUXILIARIES or word in PAST or word in _SURELY_VERBS:
+            return True
+        if word in PRESENT:
+            return after.word in DETERMINERS | PREPOSITIONS or after.capitalised
+        both_past = _is_past(left) and _is_past(word)
+        return both_past and (after.word in DETERMINERS or after.capitalised)
+
+    def _shared_auxiliary(self, right: Sequence[Token]) -> Span | None:
+        """Find the `was` of `was founded in 1999 and acquired by X`."""
+        if self.tokens[self.verb].word not in _BE_OR_HAVE:
+            return None
+        for token in self.tokens[self.verb + 1 : self.verb + 3]:
+            if is_regular_past(token.word) or token.word in AMBIGUOUS_PAST:
+                fits = is_regular_past(right[0].word) and right[1].word in PREPOSITIONS
+                here = Span(self.tokens[self.verb].span.start, token.span.start)
+                return here if fits else None
+            if token.word not in {"been", "also", "first"}:
+                return None
+        return None
+
+    def _items(self, start: int) -> list[Span]:
+        items: list[Span] = []
+        for joint in self._joints(_COMMA):
+            if joint.start > start:
+                items.append(Span(start, joint.start))
+                start = joint.end
+        return [*items, Span(start, self.clause.end)]
+
+    def _are_separate(self, items: Sequence[Span]) -> bool:
+        """Say whether the items are things of their own: no verbs, names or shared nouns."""
+        words = [tokens_of(self.masked, item, self.protected) for item in items]
+        if len(items) < 2 or not all(0 < len(each) <= _MAX_ITEM_WORDS for each in words):  # noqa: PLR2004 -- a list
+            return False
+        flat = [token for each in words for token in each]
+        if governs(flat) or any(token.word in FINITE for token in flat):
+            return False
+        if len(items) == 2 and any(_is_name(each) for each in words):  # noqa: PLR2004 -- `Procter and Gamble`
+            return False
+        return not _share_a_noun(words)
+
+    def _joints(self, pattern: re.Pattern[str]) -> list[Span]:
+        found = pattern.finditer(self.masked, self.clause.start, self.clause.end)
+        spans = [Span(*match.span()) for match in found]
+        return [span for span in spans if not any(span.overlaps(each) for each in self.protected)]
+
+    def _tokens(self, start: int) -> list[Token]:
+        return self._between(start, self.clause.end)
+
+    def _between(self, start: int, end: int) -> list[Token]:
+        return [t for t in self.tokens if start <= t.span.start and t.span.end <= end]
+
+
+def _is_past(word: str) -> bool:
+    return word in PAST or word in AMBIGUOUS_PAST or is_regular_past(word)
+
+
+def _is_name(tokens: Sequence[Token]) -> bool:
+    return tokens[0].text[0].isupper()
+
+
+def _share_a_noun(words: Sequence[Sequence[Token]]) -> bool:
+    """Say whether the items may be modifiers of one noun: `red, green and blue lights`."""
+    last = words[-1]
+    return (
+        len(last) > 1
+        and last[0].word not in DETERMINERS | PREPOSITIONS
+        and last[1].word not in PREPOSITIONS
+        and not last[0].capitalised
+        and any(len(each) == 1 for each in words[:-1])
+    )

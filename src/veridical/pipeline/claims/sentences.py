@@ -1,0 +1,195 @@
+"""Blocks -> sentences: nupunkt within a block, corrected where it is known to be wrong.
+
+nupunkt reads a copy of the same length in which citation marks and overlong tokens are masked, so
+that a mark after a full stop stays with the sentence it follows. Its boundaries inside quotation
+marks and parentheses are dropped; boundaries of scripts it does not know are added.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from veridical.core.types import ClaimKind, Span
+from veridical.pipeline.claims.blocks import parse_blocks
+from veridical.pipeline.claims.citations import find_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from veridical.pipeline.claims.blocks import Block
+
+# nupunkt's time grows with the square of a token's or a window's length.
+_WINDOW = 8192
+_LONG_TOKEN = re.compile(r"\S{120,}")
+_MAX_QUOTE = 400
+
+_ENDER = re.compile(r"[.!?…](?!\w)|[。！？｡؟۔।॥]")
+_FOREIGN_END = re.compile(r"[。！？｡]+[」』”’）)\]]*(?=.)|[؟۔।॥]+[\"'”’»)\]]*(?=\s)", re.DOTALL)
+# nupunkt takes "B and C. He" for an initial.
+_LETTER_END = re.compile(
+    r"(?<=[a-z,] )[A-Z]\. (?=(?:The|He|She|It|They|This|That|These|Those|We|I|In|An?|However|But|And|If"
+    r"|When|There)\b)"
+)
+_QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_SPACE = re.compile(r"\s")
+_CONFIDENCE = re.compile(r"[(\[]\s*confidence\b[^()\[\]]{0,40}[)\]]", re.IGNORECASE)
+_AFTER_END = re.compile(r"[.!?…。！？][\"'”’»)*_]{0,3}\s*$")
+_SPEECH_END = re.compile(r"[!?….,][\"”’»』」]$")
+_OPENING = {"“": "”", "«": "»", "「": "」", "『": "』", "„": "“", "(": ")", "（": "）"}
+_DELIMITER = re.compile('["“”«»「」『』„()（）]')
+
+
+def split_sentences(text: str) -> list[Span]:
+    """Cut any text into sentences: in order, disjoint, without surrounding white space.
+
+    Fenced code yields one span per line, tables one per row. Rules, fences and list marks belong
+    to no sentence.
+    """
+    return [span for block in parse_blocks(text) for span in _block_sentences(text, block)]
+
+
+def _block_sentences(text: str, block: Block) -> Iterator[Span]:
+    if block.kind is ClaimKind.CODE:
+        yield from _code_lines(text, block)
+    elif block.kind in {ClaimKind.TABLE_ROW, ClaimKind.HEADING}:
+        yield block.span
+    else:
+        yield from sentences_of(text, block)
+
+
+def sentences_of(text: str, block: Block, known: Collection[str] = ()) -> list[Span]:
+    """Return the sentences of a block of prose."""
+    span = block.span
+    if not _ENDER.search(text, span.start, span.end - 1):
+        return [span]
+    prose = mask_quote_marks(text[span.start : span.end], quoted=block.quoted)
+    prose = _SPACE.sub(" ", prose)
+    masked = _mask_marks(prose, known)
+    masked = _LONG_TOKEN.sub(lambda match: "x" * len(match[0]), masked)
+    return _spans(prose, _boundaries(masked), span.start)
+
+
+def mask_quote_marks(prose: str, *, quoted: bool) -> str:
+    """Blank the `>` marks of a block quote's further lines."""
+    if not quoted:
+        return prose
+    return _QUOTE_MARK.sub(lambda match: " " * len(match[0]), prose)
+
+
+def _code_lines(text: str, block: Block) -> Iterator[Span]:
+    start = block.span.start
+    for line in text[start : block.span.end].splitlines(keepends=True):
+        if content := line.strip():
+            left = start + len(line) - len(line.lstrip())
+            yield Span(left, left + len(content))
+        start += len(line)
+
+
+def _mask_marks(prose: str, known: Collection[str]) -> str:
+    """Blank a mark that follows an end of sentence; make any other one word."""
+    pieces: list[str] = []
+    done, before = 0, ""
+    for span in _mark_spans(prose, known):
+        if span.start < done:
+            continue
+        gap = prose[done : span.start]
+        before = gap if gap.strip(" ,;") else before
+        mask = _mask(prose, span, before)
+        before = before if mask.isspace() else mask
+        pieces += [gap, mask]
+        done = span.end
+    pieces.append(prose[done:])
+    return "".join(pieces)
+
+
+def _mark_spans(prose: str, known: Collection[str]) -> list[Span]:
+    marks = [mark.span for mark in find_marks(prose, Span(0, len(prose)), known) if not mark.words]
+    marks.extend(Span(*match.span()) for match in _CONFIDENCE.finditer(prose))
+    return sorted(marks)
+
+
+def _mask(prose: str, span: Span, before: str) -> str:
+    after = prose[span.end : span.end + 80].lstrip()
+    if _AFTER_END.search(before[-8:]) and not after[:1].islower():
+        return " " * len(span)
+    return "X" + "x" * (len(span) - 1)
+
+
+def _boundaries(masked: str) -> list[int]:
+    cuts = set(_punkt_cuts(masked))
+    for pattern in (_FOREIGN_END, _LETTER_END):
+        cuts.update(match.end() for match in pattern.finditer(masked))
+    protected = _protected(masked) if cuts else []
+    kept: list[int] = []
+    index = 0
+    for cut in sorted(cuts):
+        while index < len(protected) and protected[index].end <= cut:
+            index += 1
+        inside = index < len(protected) and protected[index].start < cut
+        if not inside and not _speech_goes_on(masked, cut):
+            kept.append(cut)
+    return kept
+
+
+def _punkt_cuts(masked: str) -> Iterator[int]:
+    """Yield nupunkt's boundaries, window by window."""
+    from nupunkt import sent_spans
+
+    start = 0
+    while start < len(masked):
+        window = masked[start : start + _WINDOW]
+        cuts = [start + end for _, end in sent_spans(window)[:-1]]
+        yield from cuts
+        if start + _WINDOW >= len(masked):
+            return
+        # The last sentence of a window may go on: read it again, unless it fills the window.
+        start = cuts[-1] if cuts else start + max(window.rfind(" "), _WINDOW // 2)
+
+
+def _protected(masked: str) -> list[Span]:
+    """Return the outermost quotations and parentheses that are closed within reach."""
+    spans: list[Span] = []
+    closer, start = "", 0
+    for match in _DELIMITER.finditer(masked):
+        mark, at = match[0], match.start()
+        if closer and at - start > _MAX_QUOTE:
+            closer = ""
+        if closer:
+            if mark == closer:
+                spans.append(Span(start, at + 1))
+                closer = ""
+        elif _opens(masked, at, mark):
+            closer, start = _OPENING.get(mark, mark), at
+    return spans
+
+
+def _opens(masked: str, at: int, mark: str) -> bool:
+    if mark in _OPENING:
+        return True
+    before, after = masked[at - 1 : at], masked[at + 1 : at + 2]
+    return mark == '"' and not (before.isalnum() or before in ".,!?") and not after.isspace()
+
+
+def _speech_goes_on(masked: str, cut: int) -> bool:
+    """Say whether `"Really?" he asked` goes on after the closing quotation mark."""
+    after = masked[cut : cut + 40].lstrip()
+    return after[:1].islower() and bool(_SPEECH_END.search(masked[max(0, cut - 40) : cut].rstrip()))
+
+
+def _spans(prose: str, cuts: list[int], offset: int) -> list[Span]:
+    """Turn boundaries into stripped spans; a piece without a letter or digit joins the one before."""
+    spans: list[Span] = []
+    start = 0
+    for cut in [*cuts, len(prose)]:
+        piece = prose[start:cut]
+        content = piece.strip()
+        left = offset + start + len(piece) - len(piece.lstrip())
+        start = cut
+        if not content:
+            continue
+        span = Span(left, left + len(content))
+        if spans and not any(character.isalnum() for character in content):
+            span = Span(spans.pop().start, span.end)
+        spans.append(span)
+    return spans

@@ -1,0 +1,138 @@
+"""A shallow reading of a sentence: its words, what is protected, its subject and finite verb."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Span
+from veridical.pipeline.claims.lexicon import (
+    AMBIGUOUS_PAST,
+    AUXILIARIES,
+    DETERMINERS,
+    FINITE,
+    PAST,
+    PERSONAL,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+    is_regular_past,
+    word_set,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.pipeline.claims.citations import Mark
+
+_MAX_SUBJECT = 9
+_ADVERBS = word_set(
+    "then also later now still today eventually once soon often usually currently formerly"
+    " originally previously subsequently thus hence therefore however meanwhile instead otherwise"
+    " never always sometimes finally first second yesterday tomorrow already even just only not"
+    " nor so yet please"
+)
+_POSSESSIVES = word_set("its their his her our your my")
+_TOKEN = re.compile(r"\w[\w'’.-]*\w|\w|[,:;–—]")
+_PROTECTED = re.compile(
+    r"\"[^\"]{0,400}\"|“[^”]{0,400}”|«[^»]{0,400}»|`[^`]{0,400}`|\([^()]{0,400}\)"
+    r"|\[[^\[\]]{0,400}\]|\{[^{}]{0,400}\}"
+)
+_MARKUP = re.compile(r"[*`]")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or a separating punctuation mark of a sentence."""
+
+    text: str
+    span: Span
+    protected: bool = False
+
+    @property
+    def word(self) -> str:
+        """The token in lower case; empty in a protected stretch, so that no word list matches."""
+        return "" if self.protected else self.text.lower().replace("’", "'")
+
+    @property
+    def capitalised(self) -> bool:
+        """Whether it starts like a name or a number."""
+        return self.text[0].isupper() or self.text[0].isdigit()
+
+
+def mask_marks(prose: str, marks: Sequence[Mark]) -> str:
+    """Blank citation marks, and of links everything but their words."""
+    pieces: list[str] = []
+    done = 0
+    for mark in marks:
+        whole = mark.span.of(prose)
+        at = whole.find(mark.words) if mark.words else -1
+        blank = " " * len(whole)
+        if at >= 0:
+            blank = " " * at + mark.words + " " * (len(whole) - at - len(mark.words))
+        pieces += [prose[done : mark.span.start], blank]
+        done = mark.span.end
+    return "".join([*pieces, prose[done:]])
+
+
+def protected_spans(masked: str) -> list[Span]:
+    """Return quotations, parentheses and code: nothing is split in them."""
+    return [Span(*match.span()) for match in _PROTECTED.finditer(masked)]
+
+
+def tokens_of(masked: str, span: Span, protected: Sequence[Span]) -> list[Token]:
+    """Return the words and separators of `masked` within `span`."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(masked, span.start, span.end):
+        here = Span(*match.span())
+        found.append(Token(match[0], here, any(here.overlaps(each) for each in protected)))
+    return found
+
+
+def finite_verb(tokens: Sequence[Token]) -> int | None:
+    """Return the index of the finite verb that follows a subject at the start; None if unsure."""
+    if not tokens or not _opens_subject(tokens[0]):
+        return None
+    for index in range(1, min(len(tokens), _MAX_SUBJECT)):
+        word = tokens[index].word
+        if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
+            return None
+        if _is_verb(tokens, index):
+            return index if index + 1 < len(tokens) else None
+    return None
+
+
+def _opens_subject(token: Token) -> bool:
+    word = token.word
+    return bool(word) and not (
+        word in PREPOSITIONS
+        or word in SUBORDINATORS
+        or word in PRONOUNS
+        or word in _ADVERBS
+        or word in _POSSESSIVES
+        or word in FINITE
+        or word.endswith("ly")
+        or word.endswith("ing")
+    )
+
+
+def _is_verb(tokens: Sequence[Token], index: int) -> bool:
+    token = tokens[index]
+    if token.word in AUXILIARIES or token.word in PAST:
+        return not token.text[0].isupper()
+    named = tokens[0].word in DETERMINERS or tokens[0].capitalised
+    if token.word in FINITE:
+        return named and not token.text[0].isupper()
+    if token.word in AMBIGUOUS_PAST or is_regular_past(token.word):
+        return named and not token.text[0].isupper() and _has_object(tokens, index)
+    return False
+
+
+def _has_object(tokens: Sequence[Token], index: int) -> bool:
+    """Say whether what follows an -ed form shows that it is no participle."""
+    if index + 1 >= len(tokens):
+        return False
+    after = tokens[index + 1]
+    named_subject = all(token.capitalised for token in tokens[:index])
+    return after.word in DETERMINERS or after.capitalised or (named_subject and after.word != "by")

@@ -1,0 +1,185 @@
+"""Which passages speak for a claim: with the cited evidence, and with it scrubbed.
+
+What a claim cites is its evidence; a claim that cites nothing has all sources for evidence. Support
+found only in a source that was not cited counts for p0, not for p1
+(docs/decisions/0006-cited-evidence.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from veridical.core.types import Binding, Passage, Piece, Span
+from veridical.pipeline.evidence.scrubbing import merge, near_copies, scrub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from veridical.core.types import Citation
+    from veridical.pipeline.evidence.corpus import Corpus, Window
+
+FOCUS_SHARE = 0.6
+"""A sentence is shown as the evidence if it scores at least this share of the passage's best."""
+
+SCRUBBED_WINDOWS = 2
+"""Windows scored without the evidence: enough to find support that is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    windows: Sequence[float]
+    sentences: Sequence[float]
+
+
+class Binder:
+    """Binds claims to the passages of one corpus."""
+
+    def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
+        self._corpus = corpus
+        self._limit = len(corpus.windows) if windows == "all" else windows
+        self._scrub_limit = len(corpus.windows) if windows == "all" else SCRUBBED_WINDOWS
+        self._scrubbed: dict[tuple[Piece, ...], dict[str, list[Span]]] = {}
+
+    def bind(self, claim: str, citations: Sequence[Citation]) -> Binding:
+        """Return the passages to score for a claim, and how many windows its evidence has."""
+        cited = self._cited(citations)
+        scores = _Scores(*self._corpus.rank(claim))
+        scope = cited or tuple(self._whole(source) for source in self._corpus.sources)
+        windows = sorted(self._clip(scope, scores), key=lambda passage: -passage.relevance)
+        chosen = windows[: self._limit]
+        stitched = self._stitch(scope, scores, chosen)
+        without = self._without(cited, scores) if cited else []
+        return Binding(
+            citations=tuple(citations),
+            with_evidence=(*chosen, *stitched),
+            without_evidence=tuple(without or self._structure(chosen)),
+            windows_total=len(windows),
+        )
+
+    def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:
+        pieces = {
+            Piece(citation.source, citation.region or self._whole(citation.source).span)
+            for citation in citations
+            if citation.source is not None
+        }
+        return tuple(sorted(pieces, key=lambda piece: (piece.source, piece.span)))
+
+    def _whole(self, source: str) -> Piece:
+        return Piece(source, Span(0, len(self._corpus.sources[source].text)))
+
+    # --- with the evidence ---
+
+    def _clip(self, scope: Sequence[Piece], scores: _Scores) -> Iterator[Passage]:
+        """Yield each window of the scope, cut down to it."""
+        regions = _by_source(scope)
+        for window, score in zip(self._corpus.windows, scores.windows, strict=True):
+            piece = self._corpus.span(window)
+            for region in regions.get(window.source, ()):
+                if piece.span.overlaps(region):
+                    start, end = (
+                        max(piece.span.start, region.start),
+                        min(piece.span.end, region.end),
+                    )
+                    clipped = Piece(window.source, Span(start, end))
+                    focus = self._focus(window, clipped.span, scores)
+                    yield Passage(self._corpus.text(clipped), (clipped,), focus, score)
+
+    def _focus(self, window: Window, inside: Span, scores: _Scores) -> tuple[Piece, ...]:
+        near = [
+            (scores.sentences[i], self._corpus.sentences[i].piece)
+            for i in range(window.first, window.last)
+            if self._corpus.sentences[i].piece.span.overlaps(inside)
+        ]
+        best = max((score for score, _ in near), default=0.0)
+        return tuple(piece for score, piece in near if score > 0 and score >= FOCUS_SHARE * best)
+
+    def _stitch(
+        self, scope: Sequence[Piece], scores: _Scores, chosen: Sequence[Passage]
+    ) -> list[Passage]:
+        """Join the best sentences of the scope, for a claim that needs two places at once."""
+        picked = sorted(self._best_sentences(scope, scores))
+        pieces = tuple(self._corpus.sentences[i].piece for i in picked)
+        if len(pieces) < 2 or any(_covers(passage, pieces) for passage in chosen):  # noqa: PLR2004 -- two places
+            return []
+        text = " ".join(self._corpus.text(piece).strip() for piece in pieces)
+        return [Passage(text, pieces, pieces, sum(scores.sentences[i] for i in picked))]
+
+    def _best_sentences(self, scope: Sequence[Piece], scores: _Scores) -> Iterator[int]:
+        room = self._corpus.window_tokens
+        for i in sorted(self._inside(scope), key=lambda i: -scores.sentences[i]):
+            tokens = self._corpus.sentences[i].tokens
+            if scores.sentences[i] <= 0 or tokens > room:
+                return
+            room -= tokens
+            yield i
+
+    def _inside(self, scope: Sequence[Piece]) -> list[int]:
+        """Return the sentences that lie in the scope, by index."""
+        regions = _by_source(scope)
+        return [
+            i
+            for i, sentence in enumerate(self._corpus.sentences)
+            if any(map(sentence.piece.span.overlaps, regions.get(sentence.piece.source, ())))
+        ]
+
+    # --- with the evidence scrubbed ---
+
+    def _without(self, cited: tuple[Piece, ...], scores: _Scores) -> list[Passage]:
+        """Return the best windows of what is left when the cited pieces are scrubbed."""
+        if cited not in self._scrubbed:
+            copies = near_copies(self._corpus, self._inside(cited))
+            self._scrubbed[cited] = _by_source([*cited, *copies])
+        scrubbed = self._scrubbed[cited]
+        left = [
+            (self._left(window, scrubbed, scores), window)
+            for window in self._corpus.windows
+            if self._remains(window, scrubbed)
+        ]
+        left.sort(key=lambda entry: -entry[0])
+        return [self._scrub(self._corpus.span(w), scrubbed) for _, w in left[: self._scrub_limit]]
+
+    def _remains(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> bool:
+        return bool(self._standing(window, scrubbed))
+
+    def _left(self, window: Window, scrubbed: Mapping[str, list[Span]], scores: _Scores) -> float:
+        return sum(scores.sentences[i] for i in self._standing(window, scrubbed))
+
+    def _standing(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> list[int]:
+        spans = scrubbed.get(window.source, [])
+        return [
+            i
+            for i in range(window.first, window.last)
+            if not any(map(self._corpus.sentences[i].piece.span.overlaps, spans))
+        ]
+
+    def _scrub(self, piece: Piece, scrubbed: Mapping[str, list[Span]]) -> Passage:
+        inside = [
+            Span(max(span.start, piece.span.start), min(span.end, piece.span.end)).shift(
+                -piece.span.start
+            )
+            for span in scrubbed.get(piece.source, ())
+            if span.overlaps(piece.span)
+        ]
+        return Passage(scrub(self._corpus.text(piece), inside), (piece,))
+
+    def _structure(self, chosen: Sequence[Passage]) -> list[Passage]:
+        """Return the nearest window with all of it scrubbed: no evidence is left anywhere."""
+        return [self._scrub(piece, {piece.source: [piece.span]}) for piece in chosen[0].pieces[:1]]
+
+
+def _by_source(pieces: Sequence[Piece]) -> dict[str, list[Span]]:
+    spans: dict[str, list[Span]] = {}
+    for piece in pieces:
+        spans.setdefault(piece.source, []).append(piece.span)
+    return {source: merge(found) for source, found in spans.items()}
+
+
+def _covers(passage: Passage, pieces: Sequence[Piece]) -> bool:
+    outer = passage.pieces[0]
+    return all(
+        piece.source == outer.source
+        and outer.span.start <= piece.span.start
+        and piece.span.end <= outer.span.end
+        for piece in pieces
+    )

@@ -1,0 +1,163 @@
+"""Sources, cut into sentence-aligned windows and indexed for lexical ranking.
+
+Built once for a check. Ranking is BM25 (Robertson & Zaragoza 2009, Lucene's variant, by the bm25s
+library), once over windows, to choose what is scored, and once over sentences, to find the nearest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.types import Piece, Span
+from veridical.pipeline.evidence.tokens import estimate_tokens, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from veridical.core.ports import SentenceSplitter
+    from veridical.core.types import Source
+
+WINDOW_TOKENS = 96
+"""Estimated tokens of a window: what the verifier reads well, with room for the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a source (or a slice of one that is too long for a window)."""
+
+    piece: Piece
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive sentences of one source: `first` inclusive, `last` exclusive, into the corpus."""
+
+    source: str
+    first: int
+    last: int
+
+
+class Ranking:
+    """BM25 over a fixed list of texts."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self._size = len(texts)
+        self._index: Any = None
+        if any(texts):
+            import bm25s
+
+            self._index = bm25s.BM25(method="lucene")
+            self._index.index([list(text) for text in texts], show_progress=False)
+
+    def scores(self, query: Sequence[str]) -> list[float]:
+        """Return how well each text matches the query: 0 or more, no unit."""
+        known = [word for word in dict.fromkeys(query) if self._knows(word)]
+        if not known:
+            return [0.0] * self._size
+        return [float(score) for score in self._index.get_scores(known)]
+
+    def _knows(self, word: str) -> bool:
+        return self._index is not None and word in self._index.vocab_dict
+
+
+class Corpus:
+    """Every sentence and window of the sources, with their rankings."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        split: SentenceSplitter,
+        *,
+        window_tokens: int = WINDOW_TOKENS,
+    ) -> None:
+        self.sources = sources
+        self.window_tokens = window_tokens
+        self.sentences: list[Sentence] = []
+        self.windows: list[Window] = []
+        for source in sources.values():
+            self._add(source, split)
+        vocabulary = [words(self.text(sentence.piece)) for sentence in self.sentences]
+        self.vocabulary = vocabulary
+        self._sentences = Ranking(vocabulary)
+        self._windows = Ranking(
+            [[*chain.from_iterable(vocabulary[w.first : w.last])] for w in self.windows]
+        )
+
+    def text(self, piece: Piece) -> str:
+        """Return the text of a piece."""
+        return piece.span.of(self.sources[piece.source].text)
+
+    def span(self, window: Window) -> Piece:
+        """Return the stretch of its source that a window covers."""
+        start = self.sentences[window.first].piece.span.start
+        return Piece(window.source, Span(start, self.sentences[window.last - 1].piece.span.end))
+
+    def rank(self, claim: str) -> tuple[list[float], list[float]]:
+        """Return the lexical scores of all windows and of all sentences for a claim."""
+        query = words(claim)
+        return self._windows.scores(query), self._sentences.scores(query)
+
+    def _add(self, source: Source, split: SentenceSplitter) -> None:
+        first = len(self.sentences)
+        # A text of markup alone has no sentence, but it was handed in to be read.
+        for span in split(source.text) or [Span(0, len(source.text))]:
+            self.sentences.extend(self._sentence(source, span))
+        bounds = list(self._bounds(first, len(self.sentences)))
+        self.windows.extend(Window(source.id, start, end) for start, end in bounds)
+
+    def _sentence(self, source: Source, span: Span) -> Iterator[Sentence]:
+        for part in fit(source.text, span, self.window_tokens):
+            yield Sentence(Piece(source.id, part), estimate_tokens(part.of(source.text)))
+
+    def _bounds(self, first: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield sentence ranges that fill a window; neighbours share a short sentence."""
+        start = first
+        while start < end:
+            stop, used = start, 0
+            while stop < end and (stop == start or self._fits(used, stop)):
+                used += self.sentences[stop].tokens
+                stop += 1
+            yield start, stop
+            if stop == end:
+                return
+            start = stop - 1 if self._overlap(start, stop) else stop
+
+    def _fits(self, used: int, index: int) -> bool:
+        return used + self.sentences[index].tokens <= self.window_tokens
+
+    def _overlap(self, start: int, stop: int) -> bool:
+        last = self.sentences[stop - 1].tokens
+        return stop - start > 1 and last + self.sentences[stop].tokens <= self.window_tokens // 2
+
+
+def fit(text: str, span: Span, tokens: int) -> Iterator[Span]:
+    """Yield `span` in slices of about `tokens` tokens, cut at white space where there is any."""
+    start = span.start
+    while estimate_tokens(text[start : min(span.end, start + 8 * tokens)]) > tokens or (
+        span.end - start > 8 * tokens
+    ):
+        end = _cut(text, start, span.end, tokens)
+        if text[start:end].strip():
+            yield Span(start, end)
+        start = end
+    if text[start : span.end].strip():
+        yield Span(start, span.end)
+
+
+def _cut(text: str, start: int, end: int, tokens: int) -> int:
+    """Return the largest cut with at most `tokens` tokens before it, at white space if possible."""
+    low, high = start + 1, min(end, start + 8 * tokens)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high) if estimate_tokens(text[start:middle]) <= tokens else (low, middle - 1)
+        )
+    spaces = [
+        i
+        for i in range(low, max(start + (low - start) // 2, start + 1), -1)
+        if text[i - 1].isspace()
+    ]
+    return spaces[0] if spaces else low

@@ -1,0 +1,116 @@
+"""The card of an embedded verifier: what its weights are and how to read their output."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from veridical.errors import BackendError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+_REINSTALL = "Reinstall veridical: the package is damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How logits become probabilities, and how far those can be trusted.
+
+    Probabilities are softmax(logits / temperature + bias). `reliability` bounds, for each of its
+    equally wide bins of P(supported), the share of claims that were truly supported (95 % Wilson
+    interval on held-in calibration data).
+    """
+
+    temperature: float
+    bias: tuple[float, float, float]
+    support_threshold: float
+    contradiction_threshold: float
+    reliability: tuple[tuple[float, float], ...]
+
+    def interval(self, p: float) -> tuple[float, float]:
+        """Return bounds on P(supported): the reliability of its bin, widened to hold `p`."""
+        if not self.reliability:
+            return p, p
+        edges = [i / len(self.reliability) for i in range(1, len(self.reliability))]
+        low, high = self.reliability[bisect_right(edges, p)]
+        return min(low, p), max(high, p)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Names, labels, limits and checksums of one set of weights."""
+
+    name: str
+    weights: Path
+    tokenizer: Path
+    labels: tuple[str, str, str]
+    max_tokens: int
+    pad_id: int
+    sha256: Mapping[str, str]
+    calibration: Calibration
+
+    @property
+    def fingerprint(self) -> str:
+        """Identify weights, tokenizer and calibration together: the first 12 hex digits."""
+        parts = [*sorted(self.sha256.values()), repr(self.calibration)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+    def verify(self) -> None:
+        """Raise `BackendError` unless both files have the checksum the card states."""
+        for path in (self.weights, self.tokenizer):
+            if _sha256(path) != self.sha256[path.name]:
+                msg = f"{path.name} does not have the checksum its card states"
+                raise BackendError(msg, hint=_REINSTALL)
+
+
+def load_card(name: str) -> Card:
+    """Read the card `name`; `BackendError` if there is none or it is malformed."""
+    path = WEIGHTS / f"{name}.json"
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        return _parse(raw)
+    except OSError:
+        known = ", ".join(sorted(card.stem for card in WEIGHTS.glob("verifier-*.json")))
+        msg = f"there is no embedded verifier named {name!r}"
+        raise BackendError(msg, hint=f"Known here: {known}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"the card of {name!r} is malformed ({type(error).__name__})"
+        raise BackendError(msg, hint=_REINSTALL) from None
+
+
+def _parse(raw: dict[str, Any]) -> Card:
+    calibration = raw["calibration"]
+    first, second, third = raw["labels"]
+    bias = calibration["bias"]
+    return Card(
+        name=raw["name"],
+        weights=WEIGHTS / raw["weights"],
+        tokenizer=WEIGHTS / raw["tokenizer"],
+        labels=(first, second, third),
+        max_tokens=int(raw["max_tokens"]),
+        pad_id=int(raw["pad_id"]),
+        sha256=dict(raw["sha256"]),
+        calibration=Calibration(
+            temperature=float(calibration["temperature"]),
+            bias=(float(bias[first]), float(bias[second]), float(bias[third])),
+            support_threshold=float(calibration["support_threshold"]),
+            contradiction_threshold=float(calibration["contradiction_threshold"]),
+            reliability=tuple((float(a), float(b)) for a, b in calibration["reliability"]),
+        ),
+    )
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        msg = f"{path.name} cannot be read"
+        raise BackendError(msg, hint=_REINSTALL) from None

@@ -1,0 +1,68 @@
+"""Many passages, one measurement: the most decisive passage speaks for the claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Estimate, Measurement, Passage, Unmeasured, UnmeasuredReason
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came of reading passages: the measurement that decides, and the passage it is of."""
+
+    measurement: Measurement
+    passage: Passage | None = None
+    unmeasured: int = 0
+
+
+def combine(
+    passages: Sequence[Passage], measurements: Sequence[Measurement], policy: Policy
+) -> Reading:
+    """Return the reading of the passage that supports or opposes the claim most.
+
+    A passage that could not be measured might have held the evidence: unless another one
+    decides, the claim is unmeasured too, for the same reason.
+    """
+    pairs = list(zip(passages, measurements, strict=True))
+    missing = [m for _, m in pairs if isinstance(m, Unmeasured)]
+    scored = [(p, m) for p, m in pairs if isinstance(m, Estimate)]
+    if scored:
+        passage, estimate = max(scored, key=lambda pair: _decisiveness(pair[1]))
+        if not missing or _decides(estimate, policy):
+            return Reading(estimate, passage, len(missing))
+    reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")
+    return Reading(reason, unmeasured=len(missing))
+
+
+def _decisiveness(estimate: Estimate) -> float:
+    return max(estimate.supported, estimate.contradicted or 0.0)
+
+
+def _decides(estimate: Estimate, policy: Policy) -> bool:
+    return supports(estimate, policy) or contradicts(estimate, policy)
+
+
+def supports(estimate: Estimate, policy: Policy) -> bool:
+    """Say whether P(supported) reaches the support threshold."""
+    return estimate.supported >= required(policy.support_threshold)
+
+
+def contradicts(estimate: Estimate, policy: Policy) -> bool:
+    """Say whether P(contradicted) is known and reaches the contradiction threshold."""
+    threshold = required(policy.contradiction_threshold)
+    return estimate.contradicted is not None and estimate.contradicted >= threshold
+
+
+def required(threshold: float | None) -> float:
+    """Return a threshold of a resolved policy."""
+    if threshold is None:
+        msg = "the policy is not resolved: call Policy.resolved(backend.info) first"
+        raise ValueError(msg)
+    return threshold

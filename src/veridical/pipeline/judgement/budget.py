@@ -1,0 +1,49 @@
+"""Bits and dependence: what the two measurements of a claim say together."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from veridical.core.information import budget_gap_bits, observed_bits, required_bits
+from veridical.core.types import Budget, Estimate, Interval, Measurement
+
+
+def budget(target: float, p0: Measurement, p1: Measurement) -> Budget:
+    """Return the information budget; the gap's interval spans those of p0 and p1."""
+    if not isinstance(p0, Estimate) or not isinstance(p1, Estimate):
+        return Budget(target)
+    corners = [
+        budget_gap_bits(target, low, high)
+        for low, high in product((p0.low, p0.high), (p1.low, p1.high))
+    ]
+    gap = budget_gap_bits(target, p0.supported, p1.supported)
+    interval = Interval(min(gap, *corners), max(gap, *corners))
+    return Budget(
+        target=target,
+        required_bits=required_bits(target, p0.supported),
+        observed_bits=observed_bits(p1.supported, p0.supported),
+        gap_bits=gap,
+        gap_interval=interval,
+        justified=_justified(interval),
+    )
+
+
+def _justified(gap: Interval) -> bool | None:
+    if gap.high <= 0:
+        return True
+    return False if gap.low > 0 else None
+
+
+def dependence(p0: Measurement, p1: Measurement) -> float | None:
+    """Return the total variation distance of the two distributions, in [0, 1].
+
+    Two yes/no distributions differ by |p1 - p0|; None where either was not measured.
+    """
+    if not isinstance(p0, Estimate) or not isinstance(p1, Estimate):
+        return None
+    distance = abs(p1.supported - p0.supported)
+    if p0.contradicted is None or p1.contradicted is None:
+        return distance
+    rest = abs(p1.contradicted - p0.contradicted)
+    unstated = abs((p1.not_in_context or 0.0) - (p0.not_in_context or 0.0))
+    return min(1.0, (distance + rest + unstated) / 2)

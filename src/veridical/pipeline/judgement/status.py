@@ -1,0 +1,60 @@
+"""Measurements -> status and the rule that decided it, in the documented order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Claim, Estimate, Measurement, Status, Unmeasured
+from veridical.pipeline.judgement.aggregation import contradicts, required, supports
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.policy import Policy
+    from veridical.core.types import Citation
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A status and the name of the rule that decided it."""
+
+    status: Status
+    rule: str
+
+
+def decide(
+    claim: Claim,
+    citations: Sequence[Citation],
+    p1: Measurement,
+    p0: Measurement,
+    policy: Policy,
+) -> Decision:
+    """Return the first status whose rule applies; `unsupported` if none does."""
+    if claim.excluded is not None:
+        return Decision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
+    if isinstance(p1, Unmeasured):
+        return Decision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
+    if not all(citation.resolved for citation in citations):
+        return Decision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
+    if claim.vague:
+        return Decision(Status.UNVERIFIABLE, "no_checkable_content")
+    return _by_probability(p1, p0, policy)
+
+
+def _by_probability(p1: Estimate, p0: Measurement, policy: Policy) -> Decision:
+    if contradicts(p1, policy):
+        return Decision(Status.CONTRADICTED, "p_contradicted_reaches_threshold")
+    if _opposes(p1, p0, policy):
+        return Decision(Status.CONTRADICTED, "p1_low_and_below_p0")
+    if supports(p1, policy):
+        return Decision(Status.SUPPORTED, "p1_reaches_support_threshold")
+    return Decision(Status.UNSUPPORTED, "p1_below_support_threshold")
+
+
+def _opposes(p1: Estimate, p0: Measurement, policy: Policy) -> bool:
+    """Say whether a yes/no-only backend's p1 is low, with its interval wholly below p0's."""
+    if p1.contradicted is not None or not isinstance(p0, Estimate):
+        return False
+    low = 1.0 - required(policy.support_threshold)
+    return p1.supported <= low and p1.high < p0.low

@@ -1,0 +1,42 @@
+"""Verdicts -> totals, each with its denominator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Estimate, Outcome, Status, Summary, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def summarise(verdicts: Sequence[Verdict], *, sentences: int, latency_ms: float) -> Summary:
+    """Return the totals of a check; the outcome of no claims is `nothing_to_check`."""
+    checked = [verdict for verdict in verdicts if verdict.claim.assertive]
+    skipped = Counter(str(v.claim.excluded) for v in verdicts if v.claim.excluded is not None)
+    counts = Counter(verdict.status for verdict in checked)
+    gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
+    probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]
+    return Summary(
+        outcome=_outcome(checked),
+        sentences=sentences,
+        claims_extracted=len(verdicts),
+        claims_checked=len(checked),
+        skipped=dict(sorted(skipped.items())),
+        by_status={status: counts[status] for status in Status},
+        max_gap_bits=max(gaps, default=None),
+        overall_confidence=sum(probabilities) / len(probabilities) if probabilities else None,
+        latency_ms=latency_ms,
+    )
+
+
+def _outcome(checked: Iterable[Verdict]) -> Outcome:
+    verdicts = list(checked)
+    if not verdicts:
+        return Outcome.NOTHING_TO_CHECK
+    if any(verdict.flagged for verdict in verdicts):
+        return Outcome.FLAGGED
+    if any(verdict.status is Status.UNDETERMINED for verdict in verdicts):
+        return Outcome.UNDETERMINED
+    return Outcome.GROUNDED

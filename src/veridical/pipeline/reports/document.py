@@ -1,0 +1,179 @@
+"""An assessment as the JSON document `veridical.report/1` (docs/schemas/report-1.schema.json)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.information import EPSILON
+from veridical.core.types import Estimate, Status, UnmeasuredReason
+from veridical.core.views import view
+
+if TYPE_CHECKING:
+    from veridical.core.types import (
+        Assessment,
+        BackendInfo,
+        Claim,
+        EvidenceSpan,
+        Measurement,
+        PartVerdict,
+        Piece,
+        Span,
+        Verdict,
+    )
+
+SCHEMA = "veridical.report/1"
+_DECIMALS = 6
+
+Document = dict[str, Any]
+"""A JSON object: strings, numbers, booleans, None, lists and objects of these."""
+
+
+def to_document(assessment: Assessment) -> Document:
+    """Return the assessment as a JSON object; offsets are code points, numbers are finite."""
+    return {
+        "schema": SCHEMA,
+        "policy": _policy(assessment),
+        "backend": _backend(assessment.backend),
+        "summary": _summary(assessment),
+        "claims": [_claim(verdict) for verdict in assessment.claims],
+    }
+
+
+def to_json(assessment: Assessment) -> str:
+    """Return the document as JSON text in UTF-8 characters; the same input gives the same text."""
+    return json.dumps(to_document(assessment), ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _policy(assessment: Assessment) -> Document:
+    policy = assessment.policy.resolved(assessment.backend)
+    return {
+        "support_threshold": policy.support_threshold,
+        "contradiction_threshold": policy.contradiction_threshold,
+        "dependence_threshold": policy.dependence_threshold,
+        "gap_threshold_bits": policy.gap_threshold_bits,
+        "target_confidence": policy.target_confidence,
+        "windows": policy.windows,
+        "epsilon": EPSILON,
+    }
+
+
+def _backend(backend: BackendInfo) -> Document:
+    return {"name": backend.name, "model": backend.model, "estimator": backend.estimator.value}
+
+
+def _summary(assessment: Assessment) -> Document:
+    summary = assessment.summary
+    return {
+        "outcome": summary.outcome.value,
+        "sentences": summary.sentences,
+        "claims_extracted": summary.claims_extracted,
+        "claims_checked": summary.claims_checked,
+        "skipped": {str(name): n for name, n in summary.skipped.items()},
+        "by_status": {status.value: summary.by_status.get(status, 0) for status in Status},
+        "max_gap_bits": _number(summary.max_gap_bits),
+        "overall_confidence": _number(summary.overall_confidence),
+        "latency_ms": _number(summary.latency_ms),
+        "cost_usd": _number(summary.cost_usd),
+        "tokens": summary.tokens,
+    }
+
+
+def _claim(verdict: Verdict) -> Document:
+    return _asserted(verdict.claim) | _judged(verdict) | _measured(verdict) | _grounds(verdict)
+
+
+def _asserted(claim: Claim) -> Document:
+    confidence = claim.confidence
+    return {
+        "id": claim.id,
+        "text": claim.text,
+        "span": _span(claim.span),
+        "kind": claim.kind.value,
+        "assertive": claim.assertive,
+        "excluded": claim.excluded.value if claim.excluded else None,
+        "confidence": _number(confidence.value) if confidence else None,
+        "confidence_stated": bool(confidence and confidence.stated),
+    }
+
+
+def _judged(verdict: Verdict) -> Document:
+    words = view(verdict)
+    return {
+        "status": verdict.status.value,
+        "rule": verdict.rule,
+        "flagged": verdict.flagged,
+        "notes": [note.value for note in verdict.notes],
+        "gap_type": words.gap_type,
+        "suggested_action": words.action,
+    }
+
+
+def _measured(verdict: Verdict) -> Document:
+    budget = verdict.budget
+    gap = budget.gap_interval
+    return {
+        "p1": _measurement(verdict.p1, asked=verdict.claim.assertive),
+        "p0": _measurement(verdict.p0, asked=verdict.claim.assertive),
+        "target": _number(budget.target),
+        "required_bits": _number(budget.required_bits),
+        "observed_bits": _number(budget.observed_bits),
+        "budget_gap_bits": _number(budget.gap_bits),
+        "gap_interval_bits": {"low": _number(gap.low), "high": _number(gap.high)} if gap else None,
+        "confidence_justified": budget.justified,
+        "evidence_dependence": _number(verdict.dependence),
+    }
+
+
+def _grounds(verdict: Verdict) -> Document:
+    return {
+        "citations": [{"id": cite.id, "resolved": cite.resolved} for cite in verdict.citations],
+        "evidence": [_evidence(span) for span in verdict.evidence],
+        "parts": [_part(part) for part in verdict.parts],
+        "windows_scored": [_piece(piece) for piece in verdict.windows_scored],
+        "windows_total": verdict.windows_total,
+    }
+
+
+def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:
+    if not asked:  # an excluded span is never put to a backend
+        return {"unmeasured": UnmeasuredReason.DISABLED.value}
+    if not isinstance(measurement, Estimate):
+        return {"unmeasured": measurement.reason.value}
+    return {
+        "supported": _number(measurement.supported),
+        "contradicted": _number(measurement.contradicted),
+        "not_in_context": _number(measurement.not_in_context),
+        "low": _number(measurement.low),
+        "high": _number(measurement.high),
+        "estimator": measurement.estimator.value,
+        "samples": measurement.samples,
+        "cached": measurement.cached,
+    }
+
+
+def _evidence(evidence: EvidenceSpan) -> Document:
+    place = {"source": evidence.source, **_span(evidence.span)}
+    return {**place, "text": evidence.text, "role": evidence.role.value}
+
+
+def _part(part: PartVerdict) -> Document:
+    return {
+        "text": part.text,
+        "span": _span(part.span),
+        "status": part.status.value,
+        "p1": _measurement(part.p1),
+    }
+
+
+def _piece(piece: Piece) -> Document:
+    return {"source": piece.source, **_span(piece.span)}
+
+
+def _span(span: Span) -> dict[str, int]:
+    return {"start": span.start, "end": span.end}
+
+
+def _number(value: float | None) -> float | None:
+    """Round for stable output; adding 0.0 turns a negative zero into zero."""
+    return None if value is None else round(float(value), _DECIMALS) + 0.0

@@ -1,0 +1,95 @@
+"""Numbers as people read them: probabilities with their interval, bits with their sign."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Unmeasured
+from veridical.pipeline.reports import words
+
+if TYPE_CHECKING:
+    from veridical.core.types import Budget, Measurement
+
+_JUSTIFIED = {
+    True: "justified",
+    False: "not justified",
+    None: "justified or not is undecided",
+}
+
+
+_ENDS = ("0.00", "1.00")
+
+
+def probability(value: float) -> str:
+    """Return a probability with two decimals, three where two would hide that it is no 0 or 1."""
+    short = f"{value:.2f}"
+    long = f"{value:.3f}"
+    return long if short in _ENDS and long not in {f"{end}0" for end in _ENDS} else short
+
+
+def measured(measurement: Measurement) -> str:
+    """Say a measurement: P(supported), its interval, and what is known of the rest."""
+    if isinstance(measurement, Unmeasured):
+        return supported(measurement)
+    short = probability(measurement.supported)
+    return f"{short} supported{supported(measurement).removeprefix(short)}, {rest(measurement)}"
+
+
+def supported(measurement: Measurement) -> str:
+    """Return P(supported) with its interval, or why there is none."""
+    if isinstance(measurement, Unmeasured):
+        return f"not measured: {words.unmeasured(measurement)}"
+    value = probability(measurement.supported)
+    if measurement.low == measurement.high:
+        return value
+    return f"{value} [{probability(measurement.low)}, {probability(measurement.high)}]"
+
+
+def rest(measurement: Measurement) -> str:
+    """Return what is not P(supported); a yes/no-only backend cannot tell its halves apart."""
+    if isinstance(measurement, Unmeasured):
+        return ""
+    if measurement.contradicted is None or measurement.not_in_context is None:
+        return f"{probability(1.0 - measurement.supported)} contradicted or not in context"
+    contradicted = f"{probability(measurement.contradicted)} contradicted"
+    return f"{contradicted}, {probability(measurement.not_in_context)} not in context"
+
+
+def bits(budget: Budget) -> str:
+    """Say the information budget: what the target needs, what the evidence gave, the gap."""
+    target = f"target {probability(budget.target)}"
+    if budget.gap_bits is None:
+        return f"{target}; no budget: p1 or p0 was not measured"
+    paid = f"required {_plain(budget.required_bits)}, observed {signed(budget.observed_bits)}"
+    return f"{target}; {paid}, gap {gap(budget)}, {_JUSTIFIED[budget.justified]}"
+
+
+def budget_rows(budget: Budget) -> tuple[tuple[str, str], ...]:
+    """Return the information budget as names and values, in bits."""
+    if budget.gap_bits is None:
+        return (("Gap", "unknown: p1 or p0 was not measured"),)
+    return (
+        ("Required", f"{_plain(budget.required_bits)} to reach {probability(budget.target)}"),
+        ("Observed", signed(budget.observed_bits)),
+        ("Gap", f"{gap(budget)}, {_JUSTIFIED[budget.justified]}"),
+    )
+
+
+def gap(budget: Budget) -> str:
+    """Return the gap in bits with its interval, or a dash where it is unknown."""
+    interval = budget.gap_interval
+    if interval is None or interval.low == interval.high:
+        return signed(budget.gap_bits)
+    return f"{signed(budget.gap_bits)} [{signed(interval.low)}, {signed(interval.high)}]"
+
+
+def signed(value: float | None) -> str:
+    """Return a number of bits with its sign and two decimals; an en dash for None."""
+    if value is None:
+        return "–"
+    rounded = round(value, 2) + 0.0
+    return f"{rounded:+.2f}" if rounded else "0.00"
+
+
+def _plain(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

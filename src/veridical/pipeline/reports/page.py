@@ -1,0 +1,295 @@
+"""What the HTML page shows, as plain values: every split of a text is made here, in code points.
+
+A browser counts UTF-16 units, so no offset ever reaches it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Outcome, Role, Source, Span, Status
+from veridical.core.views import view
+from veridical.pipeline.reports import figures, words
+from veridical.pipeline.reports.excerpts import Gap, excerpts
+from veridical.pipeline.reports.meters import BeliefMeter, BitsMeter, belief_meter, bits_meter
+from veridical.pipeline.reports.places import SourceLines, segments
+from veridical.pipeline.reports.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from veridical.core.types import Assessment, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """The mark at the end of a claim; `index` is the claim's place in the report."""
+
+    index: int
+    id: str
+    tone: str
+
+    @property
+    def look(self) -> words.Look:
+        """The words and the mark of the badge's tone."""
+        return words.LOOKS[self.tone]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a text and the claims it belongs to, most urgent tone first in line."""
+
+    text: str
+    tone: str = ""
+    claims: tuple[Badge, ...] = ()
+    badges: tuple[Badge, ...] = ()
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """One piece of evidence in the details of a claim; `anchor` is None if it is not shown."""
+
+    role: Role
+    source: str
+    line: int | None
+    span: Span
+    text: str
+    anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartLine:
+    """One conjunct of a partially supported claim."""
+
+    badge: Badge
+    text: str
+    p1: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The details of one claim."""
+
+    badge: Badge
+    verdict: Verdict
+    reason: str
+    rule: str
+    p1: str
+    p1_rest: str
+    p0: str
+    p0_rest: str
+    target: str
+    bits: tuple[tuple[str, str], ...]
+    belief: BeliefMeter | None
+    budget: BitsMeter | None
+    action: str | None
+    notes: tuple[str, ...]
+    parts: tuple[PartLine, ...]
+    evidence: tuple[Quote, ...]
+    facts: tuple[tuple[str, str], ...]
+
+    @property
+    def asked(self) -> bool:
+        """Whether the claim has figures to show."""
+        return self.verdict.claim.assertive and words.asked(self.verdict)
+
+    @property
+    def listed(self) -> bool:
+        """Whether the claim belongs in the list of those to look at."""
+        return self.verdict.flagged or self.badge.tone == Status.UNDETERMINED
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A source as the page shows it: pieces, and gaps that say how much they leave out."""
+
+    anchor: str
+    id: str
+    path: str | None
+    length: int
+    blocks: tuple[Gap | tuple[Piece, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A status that occurs, how often, and its stretch of the bar, in hundredths."""
+
+    tone: str
+    look: words.Look
+    n: int
+    x: float
+    width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything the template prints."""
+
+    outcome: Outcome
+    headline: str
+    denominators: str
+    question: str | None
+    made_by: str
+    shares: tuple[Share, ...]
+    excluded: int
+    answer: tuple[Piece, ...]
+    cards: tuple[Card, ...]
+    sources: tuple[Shown, ...]
+
+    @property
+    def listed(self) -> tuple[Card, ...]:
+        """The claims to look at: flagged and undetermined."""
+        return tuple(card for card in self.cards if card.listed)
+
+
+def to_page(assessment: Assessment) -> Page:
+    """Return what the page of an assessment shows."""
+    return _Builder(assessment).page()
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    assessment: Assessment
+    badges: list[Badge] = field(default_factory=list)
+    lines: SourceLines = field(default_factory=SourceLines)
+
+    def page(self) -> Page:
+        assessment = self.assessment
+        for index, verdict in enumerate(assessment.claims):
+            self.badges.append(Badge(index, verdict.claim.id, words.tone(verdict)))
+        shared = excerpts(assessment)
+        return Page(
+            outcome=assessment.summary.outcome,
+            headline=words.headline(assessment),
+            denominators=words.denominators(assessment),
+            question=assessment.question,
+            made_by=_made_by(assessment),
+            shares=tuple(_shares(assessment)),
+            excluded=sum(not verdict.claim.assertive for verdict in assessment.claims),
+            answer=tuple(self._answer()),
+            cards=tuple(map(self._card, self.badges)),
+            sources=tuple(
+                self._source(number, source, shared[source.id])
+                for number, source in enumerate(assessment.sources.values(), start=1)
+            ),
+        )
+
+    def _answer(self) -> Iterator[Piece]:
+        spans = [verdict.claim.span for verdict in self.assessment.claims]
+        text = visible(self.assessment.answer)
+        for segment in segments(Span(0, len(text)), spans):
+            owners = [self.badges[index] for index in segment.owners]
+            ending = [
+                badge
+                for badge in owners
+                if spans[badge.index].end == segment.span.end and badge.tone != words.EXCLUDED
+            ]
+            yield _piece(segment.span.of(text), owners, ending)
+
+    def _source(self, number: int, source: Source, stretches: Sequence[Gap | Span]) -> Shown:
+        text = visible(source.text)
+        found = [
+            (badge, index, evidence.span)
+            for badge in self.badges
+            for index, evidence in enumerate(self.assessment.claims[badge.index].evidence)
+            if evidence.source == source.id
+        ]
+        blocks = tuple(
+            part if isinstance(part, Gap) else tuple(_marked(text, part, found))
+            for part in stretches
+        )
+        return Shown(f"source-{number}", source.id, source.path, len(text), blocks)
+
+    def _card(self, badge: Badge) -> Card:
+        verdict = self.assessment.claims[badge.index]
+        return Card(
+            badge=badge,
+            verdict=verdict,
+            reason=words.reason(verdict),
+            rule=words.rule(verdict),
+            p1=figures.supported(verdict.p1),
+            p1_rest=figures.rest(verdict.p1),
+            p0=figures.supported(verdict.p0),
+            p0_rest=figures.rest(verdict.p0),
+            target=figures.probability(verdict.budget.target),
+            bits=figures.budget_rows(verdict.budget),
+            belief=belief_meter(verdict),
+            budget=bits_meter(verdict.budget),
+            action=view(verdict).action,
+            notes=tuple(words.NOTES[note] for note in verdict.notes),
+            parts=tuple(_parts(verdict)),
+            evidence=tuple(self._quotes(badge)),
+            facts=tuple(_facts(verdict)),
+        )
+
+    def _quotes(self, badge: Badge) -> Iterator[Quote]:
+        for index, evidence in enumerate(self.assessment.claims[badge.index].evidence):
+            span, source = evidence.span, self.assessment.sources.get(evidence.source)
+            shown = source is not None and span.start < min(span.end, len(source.text))
+            line = self.lines.of(source).at(span.start).line if source else None
+            anchor = _anchor(badge, index) if shown else None
+            yield Quote(evidence.role, evidence.source, line, span, one_line(evidence.text), anchor)
+
+
+def _anchor(badge: Badge, index: int) -> str:
+    return f"{badge.id}-evidence-{index + 1}"
+
+
+def _piece(text: str, owners: Sequence[Badge], ending: Sequence[Badge] = ()) -> Piece:
+    owners = sorted(owners, key=lambda badge: words.URGENCY.index(badge.tone))
+    tone = owners[0].tone if owners else ""
+    return Piece(text.replace("\r", ""), tone, tuple(owners), tuple(ending))
+
+
+def _marked(text: str, within: Span, found: Sequence[tuple[Badge, int, Span]]) -> Iterator[Piece]:
+    for segment in segments(within, [span for _, _, span in found]):
+        inside = [found[index] for index in segment.owners]
+        owners = dict.fromkeys(badge for badge, _, _ in inside)
+        piece = _piece(segment.span.of(text), list(owners))
+        anchors = tuple(
+            _anchor(badge, index)
+            for badge, index, span in inside
+            if max(span.start, within.start) == segment.span.start
+        )
+        yield Piece(piece.text, piece.tone, piece.claims, (), anchors)
+
+
+def _parts(verdict: Verdict) -> Iterator[PartLine]:
+    for part in verdict.parts:
+        badge = Badge(0, "", part.status.value)
+        yield PartLine(badge, one_line(part.text), figures.supported(part.p1))
+
+
+def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
+    confidence = verdict.claim.confidence
+    if confidence is not None:
+        how = "stated in the answer" if confidence.stated else "inferred from its wording"
+        yield "Confidence", f"{figures.probability(confidence.value)}, {how}"
+    if verdict.dependence is not None:
+        yield "Evidence dependence", f"{verdict.dependence:.2f} of 1"
+    if verdict.citations:
+        yield "Cites", ", ".join(words.citation(cite) for cite in verdict.citations)
+    if verdict.windows_total:
+        yield "Evidence scored", words.windows(verdict)
+
+
+def _shares(assessment: Assessment) -> Iterator[Share]:
+    tally = words.tally(assessment.summary)
+    total, x = sum(n for _, n in tally), 0.0
+    for tone, n in tally:
+        width = 100.0 * n / total
+        yield Share(tone, words.LOOKS[tone], n, round(x, 3), round(width, 3))
+        x += width
+
+
+def _made_by(assessment: Assessment) -> str:
+    backend, summary = assessment.backend, assessment.summary
+    parts = [f"{backend.name} {backend.model} ({backend.estimator.value.replace('_', ' ')})"]
+    parts.append(f"{summary.latency_ms:,.0f} ms")
+    if summary.tokens is not None:
+        parts.append(words.count(summary.tokens, "token"))
+    if summary.cost_usd is not None:
+        parts.append(f"{summary.cost_usd:.4f} USD")
+    return ", ".join(parts)

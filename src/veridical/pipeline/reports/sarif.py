@@ -1,0 +1,181 @@
+"""The flagged and undetermined claims as a SARIF 2.1.0 log, for code scanning and editors.
+
+Offsets and columns are Unicode code points. OASIS, "Static Analysis Results Interchange Format
+(SARIF) Version 2.1.0", 2020.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from veridical.core.types import Outcome, Status
+from veridical.core.views import view
+from veridical.pipeline.reports import words
+from veridical.pipeline.reports.document import to_document
+from veridical.pipeline.reports.places import Lines, SourceLines
+from veridical.pipeline.reports.visible import one_line
+
+if TYPE_CHECKING:
+    from veridical.core.types import Assessment, EvidenceSpan, Span, Verdict
+
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS = {
+    Status.CONTRADICTED: "error",
+    Status.PHANTOM_CITATION: "error",
+    Status.UNSUPPORTED: "warning",
+    Status.PARTIALLY_SUPPORTED: "warning",
+    Status.UNVERIFIABLE: "note",
+    Status.UNDETERMINED: "note",
+}
+_RULE_INDEX = {status: index for index, status in enumerate(_LEVELS)}
+_HELP = {
+    Status.CONTRADICTED: "Correct the claim to what the evidence says.",
+    Status.PHANTOM_CITATION: "Cite a source that exists, or remove the citation.",
+    Status.UNSUPPORTED: "Remove the claim, or cite evidence that states it.",
+    Status.PARTIALLY_SUPPORTED: "Keep the supported part; drop or source the rest.",
+    Status.UNVERIFIABLE: "Say what exactly is claimed, or drop it.",
+    Status.UNDETERMINED: "Check again: the verifier could not measure this claim.",
+}
+
+_Node = dict[str, Any]
+
+
+def to_sarif(assessment: Assessment, *, answer_uri: str = "answer.txt") -> str:
+    """Return the SARIF log as JSON text; `answer_uri` is the path or URI of the answer."""
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_Run(assessment, answer_uri).node()]}
+    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2)
+
+
+class _Run:
+    """One assessment as one SARIF run."""
+
+    def __init__(self, assessment: Assessment, answer_uri: str) -> None:
+        self._assessment = assessment
+        self._answer_uri = as_uri(answer_uri)
+        self._answer_lines = Lines(assessment.answer)
+        self._source_lines = SourceLines()
+
+    def node(self) -> _Node:
+        return {
+            "tool": {"driver": _driver()},
+            "columnKind": "unicodeCodePoints",
+            "invocations": [self._invocation()],
+            "artifacts": self._artifacts(),
+            "results": [self._result(v) for v in self._assessment.claims if _reported(v)],
+            "properties": {"summary": to_document(self._assessment)["summary"]},
+        }
+
+    def _invocation(self) -> _Node:
+        # A log without results must not look like a clean bill when nothing was checked.
+        node: _Node = {"executionSuccessful": True}
+        if self._assessment.summary.outcome is Outcome.NOTHING_TO_CHECK:
+            text = words.headline(self._assessment)
+            node["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
+        return node
+
+    def _artifacts(self) -> list[_Node]:
+        uris = [self._answer_uri, *map(self._source_uri, self._assessment.sources)]
+        return [{"location": {"uri": uri}} for uri in dict.fromkeys(uris)]
+
+    def _result(self, verdict: Verdict) -> _Node:
+        span = verdict.claim.span
+        region = _region(span, self._answer_lines)
+        snippet = {"snippet": {"text": span.of(self._assessment.answer)}}
+        return {
+            "ruleId": verdict.status.value,
+            "ruleIndex": _RULE_INDEX[verdict.status],
+            "level": _LEVELS[verdict.status],
+            "message": {"text": _message(verdict)},
+            "locations": [_location(self._answer_uri, region | snippet)],
+            "relatedLocations": [
+                self._related(evidence, index) for index, evidence in enumerate(verdict.evidence)
+            ],
+            "partialFingerprints": {"veridicalClaim/v1": _fingerprint(verdict)},
+            "properties": {"claim": verdict.claim.id, "rule": verdict.rule},
+        }
+
+    def _related(self, evidence: EvidenceSpan, index: int) -> _Node:
+        source = self._assessment.sources.get(evidence.source)
+        text = _literal(f"{evidence.role.value}: {one_line(evidence.text)}")
+        region: _Node = {"charOffset": evidence.span.start, "charLength": len(evidence.span)}
+        if source is not None:
+            region = _region(evidence.span, self._source_lines.of(source))
+        location = _location(self._source_uri(evidence.source), region)
+        return {"id": index, "message": {"text": text}, **location}
+
+    def _source_uri(self, source_id: str) -> str:
+        source = self._assessment.sources.get(source_id)
+        return as_uri(source.path if source and source.path else source_id)
+
+
+def as_uri(path: str) -> str:
+    """Return a path, or an id that serves as one, as a percent-encoded URI reference."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path):
+        return quote(path, safe="%/:?#[]@!$&'()*+,;=~")
+    path = path.replace("\\", "/")
+    if re.match(r"[A-Za-z]:/", path):
+        return f"file:///{path[:2]}{quote(path[2:])}"
+    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+
+
+def _reported(verdict: Verdict) -> bool:
+    return verdict.claim.assertive and verdict.status in _LEVELS
+
+
+def _driver() -> _Node:
+    driver: _Node = {"name": "veridical", "rules": [_rule(status) for status in _LEVELS]}
+    try:
+        driver["version"] = version("veridical")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return driver
+    return driver
+
+
+def _rule(status: Status) -> _Node:
+    look = words.LOOKS[status]
+    return {
+        "id": status.value,
+        "name": look.label.title().replace(" ", ""),
+        "shortDescription": {"text": look.meaning},
+        "help": {"text": f"{look.meaning} {_HELP[status]}"},
+        "defaultConfiguration": {"level": _LEVELS[status]},
+    }
+
+
+def _message(verdict: Verdict) -> str:
+    label = words.LOOKS[verdict.status].label.capitalize()
+    parts = [f"{label}: “{one_line(verdict.claim.text)}”.", words.reason(verdict)]
+    if action := view(verdict).action:
+        parts.append(f"{action}.")
+    return _literal(one_line(" ".join(parts)))
+
+
+def _literal(text: str) -> str:
+    """Escape what a SARIF message gives meaning to: placeholders `{0}`, links `[text](1)`."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
+def _region(span: Span, lines: Lines) -> _Node:
+    start, end = lines.at(span.start), lines.at(span.end)
+    return {
+        "startLine": start.line,
+        "startColumn": start.column,
+        "endLine": end.line,
+        "endColumn": end.column,
+        "charOffset": span.start,
+        "charLength": len(span),
+    }
+
+
+def _location(uri: str, region: _Node) -> _Node:
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": region}}
+
+
+def _fingerprint(verdict: Verdict) -> str:
+    identity = f"{verdict.status.value}\0{' '.join(verdict.claim.text.split())}"
+    return sha256(identity.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,205 @@
+"""The report for a terminal: readable without colour, safe with any text in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from veridical.core.types import Outcome, Role, Span, Status
+from veridical.core.views import view
+from veridical.pipeline.reports import words
+from veridical.pipeline.reports.figures import bits, measured
+from veridical.pipeline.reports.places import SourceLines, segments
+from veridical.pipeline.reports.visible import one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from veridical.core.types import Assessment, EvidenceSpan, PartVerdict, Verdict
+
+PLAIN_WIDTH = 100
+_EVIDENCE_SHOWN = 3
+_QUOTE_SHOWN = 320
+_INDENT = 2
+
+# Middle tones of the 256-colour cube: they read on a light and on a dark background.
+_STYLES = {
+    Status.SUPPORTED: "green4",
+    Status.CONTRADICTED: "bold red3",
+    Status.PARTIALLY_SUPPORTED: "dark_goldenrod",
+    Status.UNSUPPORTED: "dark_orange3",
+    Status.PHANTOM_CITATION: "bold medium_violet_red",
+    Status.UNVERIFIABLE: "steel_blue",
+    Status.UNDETERMINED: "medium_purple3",
+    words.EXCLUDED: "grey50",
+}
+_OUTCOME_TONES = {
+    Outcome.GROUNDED: Status.SUPPORTED,
+    Outcome.FLAGGED: Status.CONTRADICTED,
+    Outcome.UNDETERMINED: Status.UNDETERMINED,
+    Outcome.NOTHING_TO_CHECK: Status.UNDETERMINED,
+}
+_ROLE_TONES = {
+    Role.SUPPORTS: Status.SUPPORTED,
+    Role.CONTRADICTS: Status.CONTRADICTED,
+    Role.NEAREST: words.EXCLUDED,
+}
+_Row = tuple[Text, Text]
+
+
+def render(assessment: Assessment, console: Console) -> None:
+    """Print the report to a console, in colour where the console has it."""
+    console.print(layout(assessment, console))
+
+
+def to_plain(assessment: Assessment) -> str:
+    """Return the report as text without colour, 100 columns wide."""
+    console = Console(
+        file=StringIO(), width=PLAIN_WIDTH, color_system=None, force_terminal=False, no_color=True
+    )
+    with console.capture() as capture:
+        render(assessment, console)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def layout(assessment: Assessment, console: Console) -> RenderableType:
+    """Return the report as something rich can print on `console`."""
+    return Group(*_Terminal(assessment, console.encoding).blocks())
+
+
+@dataclass(frozen=True, slots=True)
+class _Ink:
+    """Makes rich text of untrusted text, in characters that the terminal can show."""
+
+    encoding: str
+
+    def __call__(self, text: str, style: str = "") -> Text:
+        shown = visible(text).encode(self.encoding, "backslashreplace").decode(self.encoding)
+        return Text(shown, style=style, overflow="fold")
+
+    def mark(self, tone: str) -> str:
+        look = words.LOOKS[tone]
+        return look.mark if self.encoding.startswith("utf") else look.ascii_mark
+
+
+class _Terminal:
+    """One assessment laid out for a terminal."""
+
+    def __init__(self, assessment: Assessment, encoding: str) -> None:
+        self._assessment = assessment
+        self._ink = _Ink(encoding)
+        self._lines = SourceLines()
+
+    def blocks(self) -> Iterator[RenderableType]:
+        assessment = self._assessment
+        tone = _OUTCOME_TONES[assessment.summary.outcome]
+        yield self._ink(words.headline(assessment), f"bold {_STYLES[tone]}")
+        yield from self._section("Answer", [self._answer()])
+        lost = [v for v in assessment.claims if words.tone(v) == Status.UNDETERMINED]
+        noted = [v for v in assessment.claims if v.notes and v.status is Status.SUPPORTED]
+        yield from self._section("Flagged", map(self._details, assessment.flagged))
+        yield from self._section("Undetermined", map(self._details, lost))
+        yield from self._section("Supported, with a note", map(self._details, noted))
+        yield from self._section("Summary", [self._summary()])
+
+    def _section(
+        self, title: str, blocks: Sequence[RenderableType] | Iterator[RenderableType]
+    ) -> Iterator[RenderableType]:
+        for index, block in enumerate(blocks):
+            yield Text() if index else Text(f"\n{title}", style="bold")
+            yield Padding(block, (0, 0, 0, _INDENT), expand=False)
+
+    def _answer(self) -> Text:
+        answer, verdicts = self._assessment.answer, self._assessment.claims
+        spans = [verdict.claim.span for verdict in verdicts]
+        text = self._ink("")
+        for segment in segments(Span(0, len(answer)), spans):
+            owners = [verdicts[index] for index in segment.owners]
+            tones = [words.tone(verdict) for verdict in owners]
+            style = _STYLES[min(tones, key=words.URGENCY.index)] if tones else ""
+            text.append_text(self._ink(segment.span.of(answer), style))
+            for verdict in owners:
+                if verdict.claim.span.end == segment.span.end and verdict.claim.assertive:
+                    text.append_text(self._badge(verdict))
+        text.rstrip()
+        return text
+
+    def _badge(self, verdict: Verdict) -> Text:
+        tone = words.tone(verdict)
+        return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", f"bold {_STYLES[tone]}")
+
+    def _details(self, verdict: Verdict) -> RenderableType:
+        tone = words.tone(verdict)
+        title = f"{self._ink.mark(tone)} {verdict.claim.id} {words.LOOKS[tone].label}"
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for label, value in self._rows(verdict):
+            grid.add_row(label, value)
+        body = Padding(grid, (0, 0, 0, _INDENT), expand=False)
+        return Group(self._ink(title, _STYLES[tone]), body)
+
+    def _rows(self, verdict: Verdict) -> Iterator[_Row]:
+        yield self._row("claim", one_line(verdict.claim.text), "bold")
+        yield self._row("why", f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+        if words.asked(verdict):
+            yield self._row("p1", measured(verdict.p1))
+            yield self._row("p0", measured(verdict.p0))
+            yield self._row("bits", bits(verdict.budget))
+        yield from map(self._part, verdict.parts)
+        for evidence in verdict.evidence[:_EVIDENCE_SHOWN]:
+            yield self._evidence(evidence)
+        if more := len(verdict.evidence[_EVIDENCE_SHOWN:]):
+            yield self._row("", f"and {words.count(more, 'more piece')} of evidence")
+        for note in verdict.notes:
+            yield self._row("note", words.NOTES[note])
+        if action := view(verdict).action:
+            yield self._row("do", action, "italic")
+
+    def _row(self, label: str, value: str, style: str = "") -> _Row:
+        return self._ink(label, "grey50"), self._ink(value, style)
+
+    def _part(self, part: PartVerdict) -> _Row:
+        tone = part.status.value
+        text = f"{self._ink.mark(tone)} {words.LOOKS[tone].label}: {one_line(part.text)}"
+        return self._ink("part", "grey50"), self._ink(text, _STYLES[tone])
+
+    def _evidence(self, evidence: EvidenceSpan) -> _Row:
+        label = self._ink(evidence.role.value, _STYLES[_ROLE_TONES[evidence.role]])
+        return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
+
+    def _place(self, evidence: EvidenceSpan) -> str:
+        span, source = evidence.span, self._assessment.sources.get(evidence.source)
+        offsets = f"characters {span.start}-{span.end}"
+        if source is None:
+            return f"{evidence.source}, {offsets}"
+        line = self._lines.of(source).at(span.start).line
+        return f"{evidence.source}, line {line}, {offsets}"
+
+    def _summary(self) -> RenderableType:
+        line = self._ink("")
+        for tone, n in words.tally(self._assessment.summary):
+            entry = f"{self._ink.mark(tone)} {n} {words.LOOKS[tone].label}"
+            line.append("   " if line else "").append_text(self._ink(entry, _STYLES[tone]))
+        totals = self._ink(words.denominators(self._assessment))
+        return Group(*[block for block in (totals, line) if block], self._made_by())
+
+    def _made_by(self) -> Text:
+        backend, latency = self._assessment.backend, self._assessment.summary.latency_ms
+        made_by = f"{backend.name} {backend.model} ({backend.estimator.value}), {latency:,.0f} ms"
+        return self._ink(made_by, "grey50")
+
+
+def _quote(text: str) -> str:
+    line = one_line(text)
+    if len(line) <= _QUOTE_SHOWN:
+        return line
+    return f"{line[:_QUOTE_SHOWN]} … ({len(line) - _QUOTE_SHOWN:,} characters more)"

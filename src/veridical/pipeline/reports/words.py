@@ -1,0 +1,211 @@
+"""What the reports say in words: one vocabulary for the terminal, the page, SARIF and JUnit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import (
+    Estimate,
+    Exclusion,
+    Note,
+    Outcome,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.types import Assessment, Citation, Measurement, Summary, Verdict
+
+EXCLUDED = "excluded"
+"""The tone of a span that is kept in the report but not verified."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a status is named and marked; `ascii_mark` is for terminals that know no more."""
+
+    label: str
+    mark: str
+    ascii_mark: str
+    meaning: str
+
+
+LOOKS: Mapping[str, Look] = {
+    Status.SUPPORTED: Look("supported", "✓", "+", "The evidence states the claim."),
+    Status.CONTRADICTED: Look("contradicted", "✗", "x", "The evidence opposes the claim."),
+    Status.PARTIALLY_SUPPORTED: Look(
+        "partially supported", "◐", "%", "The evidence carries some of the claim, not all of it."
+    ),
+    Status.UNSUPPORTED: Look("unsupported", "○", "o", "The evidence does not state the claim."),
+    Status.PHANTOM_CITATION: Look(
+        "phantom citation", "†", "!", "The claim cites a source that does not exist."
+    ),
+    Status.UNVERIFIABLE: Look(
+        "unverifiable", "≈", "~", "The claim is too vague to be true or false."
+    ),
+    Status.UNDETERMINED: Look(
+        "undetermined", "?", "?", "The claim could not be measured: neither a pass nor a fail."
+    ),
+    EXCLUDED: Look("not checked", "·", ".", "Not an assertion; kept here, not verified."),
+}
+
+URGENCY = (
+    Status.CONTRADICTED.value,
+    Status.PHANTOM_CITATION.value,
+    Status.UNSUPPORTED.value,
+    Status.PARTIALLY_SUPPORTED.value,
+    Status.UNVERIFIABLE.value,
+    Status.UNDETERMINED.value,
+    Status.SUPPORTED.value,
+    EXCLUDED,
+)
+"""The tones in the order in which they colour a stretch of text that several claims share."""
+
+NOTES: Mapping[Note, str] = {
+    Note.EVIDENCE_INDEPENDENT: (
+        "As probable without the cited evidence as with it: the citation does no work."
+    ),
+    Note.CONFIDENCE_NOT_JUSTIFIED: "The evidence does not pay for the confidence of the claim.",
+    Note.SUPPORTED_BY_UNCITED_SOURCE: "A source that the claim does not cite supports it.",
+    Note.PARTLY_SCORED: "Only some of the evidence was scored for this claim.",
+    Note.OVER_EXTRAPOLATION: (
+        "Claims a stronger number, scope, quantifier or certainty than the evidence has."
+    ),
+}
+
+_UNMEASURED: Mapping[UnmeasuredReason, str] = {
+    UnmeasuredReason.TIMEOUT: "the backend took too long",
+    UnmeasuredReason.RATE_LIMITED: "the backend is rate limited",
+    UnmeasuredReason.BACKEND_ERROR: "the backend failed",
+    UnmeasuredReason.MALFORMED_REPLY: "the backend's reply made no sense",
+    UnmeasuredReason.CONTEXT_TOO_LONG: "the evidence is too long for the backend",
+    UnmeasuredReason.DISABLED: "switched off",
+}
+
+_EXCLUSIONS: Mapping[Exclusion, str] = {
+    Exclusion.QUESTION: "a question",
+    Exclusion.INSTRUCTION: "an instruction",
+    Exclusion.GREETING: "a greeting",
+    Exclusion.HEDGED: "hedged, so it asserts nothing",
+    Exclusion.HEADING: "a heading",
+    Exclusion.CODE: "code",
+}
+
+
+def tone(verdict: Verdict) -> str:
+    """Return the key of `LOOKS` for a verdict: its status, or `EXCLUDED`."""
+    return verdict.status.value if verdict.claim.assertive else EXCLUDED
+
+
+def asked(verdict: Verdict) -> bool:
+    """Say whether a backend was, or should have been, asked about the claim."""
+    return isinstance(verdict.p1, Estimate) or verdict.status is Status.UNDETERMINED
+
+
+def unmeasured(measurement: Unmeasured) -> str:
+    """Say why there is no number, with its reason code."""
+    return f"{_UNMEASURED[measurement.reason]} ({measurement.reason.value})"
+
+
+def rule(verdict: Verdict) -> str:
+    """Return the name of the deciding rule as words."""
+    return " ".join(verdict.rule.replace("_", " ").replace(":", ": ").split())
+
+
+def reason(verdict: Verdict) -> str:
+    """Say in one sentence why the verdict is what it is."""
+    if verdict.claim.excluded is not None:
+        return f"Not checked: {_EXCLUSIONS[verdict.claim.excluded]}."
+    match verdict.status:
+        case Status.UNDETERMINED:
+            return _undetermined(verdict.p1)
+        case Status.PHANTOM_CITATION:
+            return _phantom(verdict)
+        case Status.PARTIALLY_SUPPORTED:
+            return _partial(verdict)
+        case Status.UNSUPPORTED:
+            return "The evidence neither states nor opposes the claim."
+        case _:
+            return LOOKS[verdict.status].meaning
+
+
+def citation(cite: Citation) -> str:
+    """Return the id of a citation, saying so if no source has it."""
+    return cite.id if cite.resolved else f"{cite.id} (no such source)"
+
+
+def windows(verdict: Verdict) -> str:
+    """Say how many windows of the evidence were scored, and where they are."""
+    places = (f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored)
+    total = count(verdict.windows_total, "window")
+    return f"{len(verdict.windows_scored)} of {total}: {'; '.join(places) or 'none'}"
+
+
+def phantoms(verdict: Verdict) -> tuple[str, ...]:
+    """Return the ids that the claim cites and no source has, in order, each once."""
+    return tuple(dict.fromkeys(cite.id for cite in verdict.citations if not cite.resolved))
+
+
+def _undetermined(p1: Measurement) -> str:
+    why = unmeasured(p1) if isinstance(p1, Unmeasured) else "no decision was reached"
+    return f"Could not be measured: {why}."
+
+
+def _phantom(verdict: Verdict) -> str:
+    ids = phantoms(verdict)
+    if not ids:
+        return LOOKS[Status.PHANTOM_CITATION].meaning
+    verb = "is not a source" if len(ids) == 1 else "are not sources"
+    return f"Cites {', '.join(ids)}, which {verb} of this answer."
+
+
+def _partial(verdict: Verdict) -> str:
+    if Note.OVER_EXTRAPOLATION in verdict.notes:
+        return "The evidence carries a weaker form of the claim only."
+    if not verdict.parts:
+        return LOOKS[Status.PARTIALLY_SUPPORTED].meaning
+    supported = sum(part.status is Status.SUPPORTED for part in verdict.parts)
+    verb = "is" if supported == 1 else "are"
+    return f"{supported} of {len(verdict.parts)} parts {verb} supported."
+
+
+def headline(assessment: Assessment) -> str:
+    """Return the outcome in one sentence, with its denominator."""
+    summary = assessment.summary
+    checked = count(summary.claims_checked, "checked claim")
+    lost = summary.by_status.get(Status.UNDETERMINED, 0)
+    match summary.outcome:
+        case Outcome.FLAGGED:
+            tail = f"; {lost} could not be measured" if lost else ""
+            return f"Flagged: {len(assessment.flagged)} of {checked}{tail}"
+        case Outcome.UNDETERMINED:
+            return f"Undetermined: {lost} of {checked} could not be measured"
+        case Outcome.GROUNDED:
+            return f"Grounded: {checked}, none flagged"
+        case Outcome.NOTHING_TO_CHECK:
+            return "Nothing to check: no checkable claim in this answer"
+
+
+def denominators(assessment: Assessment) -> str:
+    """Say how much was checked out of how much, and what was skipped and why."""
+    summary = assessment.summary
+    extracted = count(summary.claims_extracted, "claim")
+    sentences = count(summary.sentences, "sentence")
+    skipped = [f"{n} {name.replace('_', ' ')}" for name, n in summary.skipped.items() if n]
+    tail = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    return f"{summary.claims_checked} of {extracted} checked, from {sentences}{tail}"
+
+
+def tally(summary: Summary) -> tuple[tuple[str, int], ...]:
+    """Return the statuses that occur and how often, supported first."""
+    by_status = {status.value: n for status, n in summary.by_status.items() if n}
+    return tuple((key, by_status[key]) for key in LOOKS if key in by_status)
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number and its noun in the right number."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

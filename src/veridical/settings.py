@@ -1,0 +1,336 @@
+"""Settings: defaults < `veridical.yaml` < environment `VERIDICAL_*` < flags, frozen afterwards.
+
+Every layer is validated on its own, so that each problem is reported with the place it comes from,
+and all problems of all layers are reported at once.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import (
+    AllowInfNan,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+)
+
+from veridical.core.policy import Policy
+from veridical.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+CONFIG_NAME = "veridical.yaml"
+PREFIX = "VERIDICAL_"
+RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
+
+# The descriptions below complete the sentence "must be ..." of an error message.
+Probability = Annotated[
+    StrictFloat, AllowInfNan(False), Field(ge=0, le=1, description="a number from 0 to 1")
+]
+
+
+class PolicySettings(BaseModel):
+    """The block `policy:`, a mirror of `veridical.core.policy.Policy`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    support_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    contradiction_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    dependence_threshold: Probability = 0.3
+    gap_threshold_bits: Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] = Field(
+        default=2.0, description="a finite number of bits, 0 or more"
+    )
+    target_confidence: Probability = 0.95
+    windows: Annotated[StrictInt, Field(ge=1)] | Literal["all"] = Field(
+        default=3, description="a whole number from 1, or 'all'"
+    )
+
+
+class Settings(BaseModel):
+    """Everything that can be configured; `Settings()` is the defaults, `load` reads the layers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    backend: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] = Field(
+        default="embedded", description="NAME or NAME:MODEL"
+    )
+    threads: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None,
+        description="a whole number from 1, or null for every CPU this process may use",
+    )
+    batch_size: Annotated[StrictInt, Field(ge=1, le=1024)] = Field(
+        default=16, description="a whole number from 1 to 1024"
+    )
+    policy: PolicySettings = Field(
+        default=PolicySettings(), description="a block of policy settings"
+    )
+
+    @classmethod
+    def load(cls, config: Path | None = None, **overrides: object) -> Self:
+        """Return the settings in force; an override of None is one that was not given."""
+        return cls.model_validate(load_layers(config, overrides).merged())
+
+    def to_policy(self) -> Policy:
+        """Return the policy block as the value the pipeline works with."""
+        return Policy(**self.policy.model_dump())
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One place that settings come from: its values by dotted key, and where each was written."""
+
+    kind: Literal["default", "file", "env", "flag"]
+    values: Mapping[str, object]
+    places: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The layers, weakest first."""
+
+    layers: tuple[Layer, ...]
+
+    def effective(self) -> dict[str, tuple[object, Layer]]:
+        """Return, by dotted key, the value in force and the layer it comes from."""
+        return {key: (value, layer) for layer in self.layers for key, value in layer.values.items()}
+
+    def merged(self) -> dict[str, Any]:
+        """Return the values in force, nested."""
+        return _nest({key: value for key, (value, _) in self.effective().items()})
+
+
+@dataclass(slots=True)
+class _Problems:
+    """Collects what is wrong, so that all of it is said at once."""
+
+    lines: list[str] = field(default_factory=list)
+
+    def add(self, place: str, what: str) -> None:
+        line = f"{place}: {what}"
+        if line not in self.lines:
+            self.lines.append(line)
+
+    def raise_any(self) -> None:
+        if not self.lines:
+            return
+        head = f"{len(self.lines)} problem{'s' * (len(self.lines) > 1)} in the configuration"
+        msg = "\n  - ".join([head, *self.lines])
+        hint = "The keys and their types are listed in docs/configuration.md"
+        raise ConfigurationError(msg, hint=hint)
+
+
+def load_layers(
+    config: Path | None = None, overrides: Mapping[str, object] | None = None
+) -> Layers:
+    """Read and validate every layer; raise one `ConfigurationError` that lists all problems."""
+    problems = _Problems()
+    defaults = _flatten(Settings().model_dump())
+    layers = (
+        Layer("default", defaults, dict.fromkeys(defaults, "default")),
+        _file_layer(config, problems),
+        _env_layer(os.environ, problems),
+        _flag_layer(overrides or {}, problems),
+    )
+    problems.raise_any()
+    return Layers(layers)
+
+
+# --- the layers ------------------------------------------------------------------------------
+
+
+def _file_layer(config: Path | None, problems: _Problems) -> Layer:
+    path = _config_path(config)
+    raw = {} if path is None else _read_yaml(path, problems)
+    values: dict[str, Any] = {}
+    try:
+        values = _flatten(Settings.model_validate(raw).model_dump(exclude_unset=True))
+    except ValidationError as error:
+        _report(error, lambda key: f"{path}: {key}", problems)
+    return Layer("file", values, dict.fromkeys(values, str(path)))
+
+
+def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
+    known = {_env_name(key): key for key in _flatten(Settings().model_dump())}
+    values: dict[str, str] = {}
+    for name, value in environ.items():
+        if not name.upper().startswith(PREFIX) or name.upper() in RESERVED:
+            continue
+        if name not in known:
+            what = f"unknown variable{_did_you_mean(name.upper(), [*known, *RESERVED])}"
+            problems.add(f"environment: {name}", what)
+        elif value.strip():
+            values[known[name]] = value.strip()
+    return _validated_env(values, problems)
+
+
+def _validated_env(values: Mapping[str, str], problems: _Problems) -> Layer:
+    places = {key: _env_name(key) for key in values}
+    typed: Mapping[str, object] = values
+    try:
+        model = Settings.model_validate_strings(_nest(values))
+        typed = _flatten(model.model_dump(exclude_unset=True))
+    except ValidationError as error:
+        _report(error, lambda key: f"environment: {_env_name(key)}", problems)
+    return Layer("env", typed, places)
+
+
+def _flag_layer(overrides: Mapping[str, object], problems: _Problems) -> Layer:
+    given = {key: value for key, value in _flatten(overrides).items() if value is not None}
+    try:
+        model = Settings.model_validate(_nest(given))
+        given = _flatten(model.model_dump(exclude_unset=True))
+    except ValidationError as error:
+        _report(error, _flag_name, problems)
+    return Layer("flag", given, {key: _flag_name(key) for key in given})
+
+
+def _env_name(key: str) -> str:
+    return PREFIX + key.upper().replace(".", "__")
+
+
+def _flag_name(key: str) -> str:
+    return "--" + key.rpartition(".")[2].replace("_", "-")
+
+
+# --- the file --------------------------------------------------------------------------------
+
+
+def _config_path(config: Path | None) -> Path | None:
+    named = config or os.environ.get("VERIDICAL_CONFIG") or None
+    if named is not None:
+        return Path(named)
+    path = Path(CONFIG_NAME)
+    return path if path.exists() else None
+
+
+def _read_yaml(path: Path, problems: _Problems) -> dict[str, Any]:
+    try:
+        content = _parse_yaml(path.read_text(encoding="utf-8-sig"), str(path), problems)
+    except OSError as error:
+        msg = f"cannot read the configuration file {path}: {error.strerror}"
+        hint = "Check --config and VERIDICAL_CONFIG, and the file's permissions"
+        raise ConfigurationError(msg, hint=hint) from None
+    except UnicodeDecodeError as error:
+        msg = f"the configuration file {path} is not UTF-8 text (byte {error.start})"
+        raise ConfigurationError(msg, hint="Save it as UTF-8") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        problems.add(str(path), f"must be a mapping of keys, not {_type_name(content)}")
+        return {}
+    return content
+
+
+def _parse_yaml(text: str, path: str, problems: _Problems) -> object:
+    try:
+        loader = _Loader(text)
+        content = loader.get_single_data()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else path
+        problems.add(place, f"not valid YAML ({error.problem or error.context})")
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        problems.add(path, f"not valid YAML ({type(error).__name__})")
+    else:
+        for line, key in loader.duplicates:
+            problems.add(f"{path}:{line}: {key}", "key given twice")
+        return content
+    return None
+
+
+class _Loader(yaml.SafeLoader):
+    """Notes duplicate keys, of which PyYAML would silently keep the last."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.duplicates: list[tuple[int, str]] = []
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 -- PyYAML's signature
+        seen: set[str] = set()
+        for key, _ in node.value:
+            name = str(key.value)
+            if name in seen:
+                self.duplicates.append((key.start_mark.line + 1, name))
+            seen.add(name)
+        return super().construct_mapping(node, deep)
+
+
+# --- problems --------------------------------------------------------------------------------
+
+
+def _report(error: ValidationError, place: Callable[[str], str], problems: _Problems) -> None:
+    for detail in error.errors(include_url=False, include_context=False):
+        key, what = _explain(detail)
+        problems.add(place(key), what)
+
+
+def _explain(detail: ErrorDetails) -> tuple[str, str]:
+    """Return the dotted key an error is about, and the error in our words."""
+    model: type[BaseModel] = Settings
+    path: list[str] = []
+    for part in map(str, detail["loc"]):
+        path.append(part)
+        info = model.model_fields.get(part)
+        if info is None:
+            return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
+        if info.annotation is not PolicySettings:
+            # What follows in `loc` names a branch of a union, which is no key.
+            return ".".join(path), _must_be(info.description, detail["input"])
+        model = PolicySettings
+    return ".".join(path), _must_be("a block of keys", detail["input"])
+
+
+def _must_be(expected: str | None, value: object) -> str:
+    # Numbers are shown; text might be a secret, so only its type is.
+    shown = f"{value!r}" if isinstance(value, int | float) else _type_name(value)
+    return f"must be {expected}, not {shown}"
+
+
+def _type_name(value: object) -> str:
+    names = {dict: "a block of keys", list: "a list", str: "text", type(None): "null"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _did_you_mean(word: str, known: Iterable[str]) -> str:
+    close = get_close_matches(word, list(known), n=1)
+    return f", did you mean {close[0]}?" if close else ""
+
+
+# --- dotted keys -----------------------------------------------------------------------------
+
+
+def _flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        if isinstance(value, Mapping):
+            flat |= _flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:
+    nested: dict[str, Any] = {}
+    for key, value in flat.items():
+        block = nested
+        *parents, leaf = key.split(".")
+        for parent in parents:
+            block = block.setdefault(parent, {})
+        block[leaf] = value
+    return nested

@@ -1,0 +1,278 @@
+"""The pipeline in the order data flows: who has read this file has read the product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+
+import anyio.to_thread
+
+from veridical.core.policy import Policy
+from veridical.core.sources import as_sources
+from veridical.core.types import (
+    Binding,
+    Citation,
+    Claim,
+    Measurement,
+    PartVerdict,
+    Query,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+    ensure_text,
+)
+from veridical.errors import VeridicalError
+from veridical.pipeline.claims import extract_claims, split_sentences
+from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.judgement import Reading, combine, judge, quote, second_look, summarise
+from veridical.pipeline.judgement.status import decide
+from veridical.pipeline.reports import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from veridical.core.ports import Backend
+    from veridical.core.sources import Sources
+    from veridical.core.types import ClaimSet, Passage, Source
+    from veridical.settings import Settings
+
+CHUNK = 64
+"""Queries that go to the backend at once; progress is told after each chunk."""
+
+_NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
+
+
+class Progress(Protocol):
+    """Is told how many of the model's answers are in."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Say that `done` of `total` queries are answered; `total` may grow."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer to check; what `check` takes as arguments."""
+
+    answer: str
+    sources: Sources
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A claim, and the evidence to read for it."""
+
+    claim: Claim
+    binding: Binding
+
+
+CheckResult: TypeAlias = Report | VeridicalError
+
+
+class Verifier:
+    """Checks answers against sources, claim by claim.
+
+    Use as an async context manager. One verifier may run many checks at once.
+    """
+
+    def __init__(self, backend: Backend, *, policy: Policy | None = None) -> None:
+        self._backend = backend
+        self._policy = policy or Policy()
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None) -> Verifier:
+        """Return the verifier that the settings describe (default: file and environment)."""
+        from veridical.composition import build_verifier
+        from veridical.settings import Settings
+
+        return build_verifier(settings or Settings.load())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def check(
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Return the verdict on each claim of `answer`.
+
+        `InputError` if the answer or the sources cannot be checked, `BackendError` if the backend
+        cannot start. What goes wrong later is in the report, as `Unmeasured` with its reason.
+        """
+        started = perf_counter()
+        ensure_text(answer, "the answer")
+        texts = as_sources(sources)
+        rules = (policy or self._policy).resolved(self._backend.info)
+        claims = extract_claims(answer, known_ids=texts)
+        binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
+        asker = _Asker(self._backend, question, progress)
+        verdicts = await self._first_look(bound, texts, rules, asker)
+        verdicts = await self._second_look(verdicts, binder, rules, asker)
+        latency_ms = (perf_counter() - started) * 1000
+        return Report(
+            answer=answer,
+            sources=texts,
+            claims=tuple(verdicts),
+            summary=summarise(verdicts, sentences=claims.sentences, latency_ms=latency_ms),
+            policy=rules,
+            backend=self._backend.info,
+            question=question,
+        )
+
+    async def check_many(
+        self, cases: Iterable[Case], *, policy: Policy | None = None
+    ) -> list[CheckResult]:
+        """Check each case; one that cannot be checked becomes its error, the others go on."""
+        return [await self._attempt(case, policy) for case in cases]
+
+    async def _attempt(self, case: Case, policy: Policy | None) -> CheckResult:
+        try:
+            return await self.check(case.answer, case.sources, case.question, policy=policy)
+        except VeridicalError as error:
+            return error
+
+    async def _first_look(
+        self,
+        bound: Sequence[_Bound],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: _Asker,
+    ) -> list[Verdict]:
+        """Read every claim with its evidence and with the evidence scrubbed."""
+        contexts = [
+            (item.claim.text, passages)
+            for item in bound
+            for passages in (item.binding.with_evidence, item.binding.without_evidence)
+        ]
+        readings = await asker.read(contexts, policy)
+        verdicts = []
+        for item, whole, scrubbed in zip(bound, readings[::2], readings[1::2], strict=True):
+            verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
+            verdicts.append(quote(verdict, whole, sources))
+        return verdicts
+
+    async def _second_look(
+        self, verdicts: Sequence[Verdict], binder: Binder, policy: Policy, asker: _Asker
+    ) -> list[Verdict]:
+        """Read the conjuncts and the softened form of the claims that came out unsupported."""
+        again = {
+            verdict.claim.id: _fragments(verdict)
+            for verdict in verdicts
+            if verdict.status is Status.UNSUPPORTED
+        }
+        contexts = [
+            (text, binder.bind(text, verdict.citations).with_evidence)
+            for verdict in verdicts
+            for text in again.get(verdict.claim.id, ())
+        ]
+        readings = iter(await asker.read(contexts, policy))
+        refined = []
+        for verdict in verdicts:
+            found = [next(readings).measurement for _ in again.get(verdict.claim.id, ())]
+            refined.append(_refine(verdict, found, policy) if found else verdict)
+        return refined
+
+
+def _bind(
+    claims: ClaimSet, sources: Mapping[str, Source], policy: Policy
+) -> tuple[Binder, list[_Bound]]:
+    binder = Binder(Corpus(sources, split_sentences), windows=policy.windows)
+    bound = []
+    for claim in claims.claims:
+        citations = resolve(claim.citations, sources)
+        binding = binder.bind(claim.text, citations) if claim.assertive else _unbound(citations)
+        bound.append(_Bound(claim, binding))
+    return binder, bound
+
+
+def _unbound(citations: tuple[Citation, ...]) -> Binding:
+    return Binding(citations, with_evidence=(), without_evidence=(), windows_total=0)
+
+
+def _fragments(verdict: Verdict) -> list[str]:
+    claim = verdict.claim
+    return [*(part.text for part in claim.parts), *([claim.weaker] if claim.weaker else [])]
+
+
+def _refine(verdict: Verdict, found: Sequence[Measurement], policy: Policy) -> Verdict:
+    claim = verdict.claim
+    weaker = found[-1] if claim.weaker else None
+    parts = []
+    for part, p1 in zip(claim.parts, found, strict=False):  # the softened form comes last
+        status = decide(claim, verdict.citations, p1, verdict.p0, policy).status
+        parts.append(PartVerdict(part.text, part.span, status, p1))
+    return second_look(verdict, parts, weaker, policy)
+
+
+class _Asker:
+    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`."""
+
+    def __init__(self, backend: Backend, question: str | None, progress: Progress | None) -> None:
+        self._backend = backend
+        self._question = question
+        self._progress = progress
+        self._done = self._total = 0
+
+    async def read(
+        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
+    ) -> list[Reading]:
+        """Return what the passages of each claim, read one by one, say of it together."""
+        queries = [
+            Query(claim, passage.text, self._question)
+            for claim, passages in contexts
+            for passage in passages
+        ]
+        measured = iter(await self._ask(queries))
+        return [
+            combine(passages, [next(measured) for _ in passages], policy)
+            if passages
+            else Reading(_NOT_ASKED)
+            for _, passages in contexts
+        ]
+
+    async def _ask(self, queries: Sequence[Query]) -> list[Measurement]:
+        self._total += len(queries)
+        self._tell()
+        measured: list[Measurement] = []
+        for start in range(0, len(queries), CHUNK):
+            chunk = queries[start : start + CHUNK]
+            measured += await self._estimate(chunk)
+            self._done += len(chunk)
+            self._tell()
+        return measured
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+    async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        try:
+            measured = await self._backend.estimate(queries)
+        except VeridicalError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
+            return [_failed(type(error).__name__)] * len(queries)
+        if len(measured) != len(queries):
+            return [_failed("wrong number of measurements")] * len(queries)
+        return measured
+
+
+def _failed(detail: str) -> Unmeasured:
+    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)

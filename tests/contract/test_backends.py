@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import anyio
+import pytest
+
+from veridical.core.ports import Backend
+from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.pipeline.inference.embedded import EmbeddedVerifier
+from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
+
+BACKENDS = {
+    "embedded": EmbeddedVerifier,
+    "fake": lambda: FakeBackend(lambda _: fake_estimate(0.9)),
+    "failing": lambda: FakeBackend(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT)),
+}
+
+
+@pytest.mark.spec("SPEC-08.28")
+@pytest.mark.spec("SPEC-08.29")
+@pytest.mark.parametrize("name", BACKENDS)
+def test_a_backend_keeps_the_promises_of_the_port(name: str) -> None:
+    backend = BACKENDS[name]()
+    assert isinstance(backend, Backend)
+    anyio.run(check_backend, backend)
+
+
+class _Short(FakeBackend):
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        return (await super().estimate(queries))[1:]
+
+
+class _Moody(FakeBackend):
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        share = 1 / (1 + len(self.queries))
+        self.queries += queries
+        return [fake_estimate(share)] * len(queries)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        _Short(lambda _: fake_estimate(0.9)),
+        _Moody(lambda _: fake_estimate(0.9)),
+        FakeBackend(lambda _: 0.9),  # type: ignore[arg-type, return-value]
+        FakeBackend(lambda _: replace(fake_estimate(0.9), model="")),
+        FakeBackend(lambda _: fake_estimate(0.9), info=replace(FAKE, estimator="sampling")),  # type: ignore[arg-type]
+    ],
+)
+def test_a_backend_that_breaks_a_promise_is_found_out(broken: FakeBackend) -> None:
+    with pytest.raises(AssertionError, match="breaks a promise"):
+        anyio.run(check_backend, broken)
+
+
+def test_the_fake_remembers_what_it_was_asked() -> None:
+    fake = FakeBackend(lambda _: fake_estimate(0.5))
+    query = Query("claim", "context")
+    anyio.run(fake.estimate, [query])
+    assert fake.queries == [query]

@@ -1,0 +1,108 @@
+"""A policy is valid or does not exist, and never changes."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, asdict, replace
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.policy import Policy
+from veridical.core.types import BackendInfo, Estimator
+from veridical.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOT_PROBABILITIES = [nan, inf, -inf, -0.1, 1.1, 70, True, "0.7", [], 0.5j]
+NOT_BITS = [nan, inf, -inf, -0.1, True, "2", None, 2j]
+NOT_WINDOWS = [0, -1, True, 3.0, nan, "ALL", "", None, []]
+BACKEND = BackendInfo("b", "m", Estimator.CROSS_ENCODER, "f", 0.6, 0.4)
+
+
+def changed(fields: Mapping[str, object]) -> Policy:
+    return replace(Policy(), **cast("dict[str, Any]", fields))
+
+
+def test_defaults_are_those_of_the_documentation() -> None:
+    assert asdict(Policy()) == {
+        "support_threshold": None,
+        "contradiction_threshold": None,
+        "dependence_threshold": 0.3,
+        "gap_threshold_bits": 2.0,
+        "target_confidence": 0.95,
+        "windows": 3,
+    }
+
+
+@pytest.mark.parametrize("wrong", NOT_PROBABILITIES, ids=repr)
+@pytest.mark.parametrize(
+    "name",
+    ["support_threshold", "contradiction_threshold", "dependence_threshold", "target_confidence"],
+)
+def test_a_threshold_that_is_no_probability_is_refused(name: str, wrong: object) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} must be a number from 0 to 1"):
+        changed({name: wrong})
+
+
+@pytest.mark.parametrize("name", ["dependence_threshold", "target_confidence"])
+def test_a_threshold_no_backend_sets_cannot_be_left_out(name: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^{name} must"):
+        changed({name: None})
+
+
+@pytest.mark.parametrize("wrong", NOT_BITS, ids=repr)
+def test_a_gap_that_is_no_number_of_bits_is_refused(wrong: float) -> None:
+    with pytest.raises(ConfigurationError, match=r"^gap_threshold_bits must be"):
+        Policy(gap_threshold_bits=wrong)
+
+
+@pytest.mark.parametrize("wrong", NOT_WINDOWS, ids=repr)
+def test_a_number_of_windows_below_one_or_not_whole_is_refused(wrong: int) -> None:
+    with pytest.raises(ConfigurationError, match=r"^windows must be"):
+        Policy(windows=wrong)
+
+
+@pytest.mark.parametrize("edge", [0, 1, 0.0, 1.0])
+def test_the_edges_of_a_probability_are_accepted(edge: float) -> None:
+    policy = Policy(support_threshold=edge, dependence_threshold=edge, target_confidence=edge)
+    assert policy.support_threshold == edge
+
+
+def test_a_gap_of_zero_and_all_windows_are_accepted() -> None:
+    policy = Policy(gap_threshold_bits=0, windows="all")
+    assert (policy.gap_threshold_bits, policy.windows) == (0, "all")
+
+
+def test_every_refusal_says_what_to_do() -> None:
+    for wrong in ({"windows": 0}, {"gap_threshold_bits": -1.0}, {"target_confidence": 2.0}):
+        with pytest.raises(ConfigurationError) as caught:
+            changed(wrong)
+        assert caught.value.hint
+
+
+def test_a_policy_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Policy().windows = 1  # type: ignore[misc]  # this is what is tested
+
+
+@given(st.none() | st.floats(0, 1), st.none() | st.floats(0, 1))
+def test_resolving_fills_in_only_what_the_policy_leaves_open(
+    support: float | None, contradiction: float | None
+) -> None:
+    policy = Policy(support_threshold=support, contradiction_threshold=contradiction, windows=7)
+    resolved = policy.resolved(BACKEND)
+    assert resolved.support_threshold == (0.6 if support is None else support)
+    assert resolved.contradiction_threshold == (0.4 if contradiction is None else contradiction)
+    assert replace(
+        resolved, support_threshold=support, contradiction_threshold=contradiction
+    ) == policy  # fmt: skip
+    assert resolved.resolved(BACKEND) == resolved
+
+
+def test_resolving_refuses_a_backend_with_wrong_thresholds() -> None:
+    with pytest.raises(ConfigurationError):
+        Policy().resolved(replace(BACKEND, support_threshold=7.0))

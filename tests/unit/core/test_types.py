@@ -1,0 +1,274 @@
+"""Values hold their invariants from construction on."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from math import inf, nan
+from typing import Any, cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.policy import Policy
+from veridical.core.types import (
+    Assessment,
+    BackendInfo,
+    Budget,
+    Citation,
+    Claim,
+    Confidence,
+    Estimate,
+    Estimator,
+    Exclusion,
+    Outcome,
+    Passage,
+    Piece,
+    Source,
+    Span,
+    Status,
+    Summary,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+    ensure_text,
+)
+from veridical.errors import InputError, SourceError, TextError
+
+spans = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: Span(*sorted(ends)))
+
+
+# --- spans -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 0), (-2, -1), (1, 0), (5, 4)])
+def test_a_span_starts_inside_and_ends_after_its_start(start: int, end: int) -> None:
+    with pytest.raises(ValueError, match="not a span"):
+        Span(start, end)
+
+
+@given(spans, st.text(min_size=50))
+def test_a_span_covers_as_many_code_points_as_it_is_long(span: Span, text: str) -> None:
+    assert len(span.of(text)) == len(span) == span.end - span.start
+
+
+@given(spans, st.text(min_size=50, max_size=60), st.text(max_size=20))
+def test_a_shifted_span_covers_the_same_text_behind_a_prefix(
+    span: Span, text: str, prefix: str
+) -> None:
+    assert span.shift(len(prefix)).of(prefix + text) == span.of(text)
+
+
+def test_a_span_cannot_be_shifted_before_the_text() -> None:
+    with pytest.raises(ValueError, match="not a span"):
+        Span(1, 2).shift(-2)
+
+
+@given(spans, spans)
+def test_spans_overlap_if_and_only_if_they_share_a_code_point(one: Span, other: Span) -> None:
+    shared = set(range(one.start, one.end)) & set(range(other.start, other.end))
+    if len(one) and len(other):
+        assert one.overlaps(other) is other.overlaps(one) is bool(shared)
+
+
+@given(st.lists(spans))
+def test_spans_sort_in_text_order(several: list[Span]) -> None:
+    starts = [span.start for span in sorted(several)]
+    assert starts == sorted(starts)
+
+
+# --- sources and texts -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wrong", ["", " ", "\t\n", None, 1, b"S1"], ids=repr)
+def test_a_source_needs_an_id(wrong: str) -> None:
+    with pytest.raises(SourceError, match="a source id must be a non-empty string"):
+        Source(wrong, "text")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is empty"),
+        (" \n\u2003", "is empty"),
+        (None, "must be text, not NoneType"),
+        (b"text", "must be text, not bytes"),
+        ("abc\ud800", "holds a lone surrogate at offset 3"),
+    ],
+    ids=repr,
+)
+def test_a_source_needs_text_that_can_be_encoded(text: str, complaint: str) -> None:
+    with pytest.raises(TextError, match=f"^source 'S1' {complaint}"):
+        Source("S1", text)
+
+
+def test_a_source_id_must_be_encodable_too() -> None:
+    with pytest.raises(InputError, match="lone surrogate at offset 1"):
+        Source("S\udfff", "text")
+
+
+@given(st.text(st.characters(codec="utf-8"), min_size=1))
+def test_any_other_text_is_accepted(text: str) -> None:
+    if text.strip():
+        ensure_text(text, "the answer")
+
+
+def test_a_refused_text_is_not_quoted() -> None:
+    with pytest.raises(TextError) as caught:
+        Source("S1", "secret\ud800")
+    assert "secret" not in str(caught.value)
+
+
+# --- confidence ------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.08")
+@given(st.floats(0.0, 1.0))
+def test_a_stated_confidence_is_kept_as_it_is(value: float) -> None:
+    assert Confidence(value, stated=True).value == value
+
+
+@pytest.mark.parametrize("wrong", [nan, inf, -0.01, 1.01, 80, True, "0.8", None], ids=repr)
+def test_a_confidence_outside_zero_to_one_is_refused(wrong: float) -> None:
+    with pytest.raises(ValueError, match="confidence must be a number from 0 to 1"):
+        Confidence(wrong)
+
+
+def test_a_confidence_in_percent_is_refused_with_its_value() -> None:
+    with pytest.raises(ValueError, match=r"not 95$"):
+        Confidence(95)
+
+
+def test_a_refused_confidence_is_not_quoted_if_it_is_text() -> None:
+    with pytest.raises(ValueError, match="not this str") as caught:
+        Confidence("he said he was sure")  # type: ignore[arg-type]  # this is what is tested
+    assert "sure" not in str(caught.value)
+
+
+# --- estimates -------------------------------------------------------------------------------
+
+
+def estimate(
+    supported: float = 0.6,
+    contradicted: float | None = 0.3,
+    not_in_context: float | None = 0.1,
+    low: float | None = None,
+    high: float | None = None,
+) -> Estimate:
+    return Estimate(
+        supported=supported,
+        contradicted=contradicted,
+        not_in_context=not_in_context,
+        low=supported if low is None else low,
+        high=supported if high is None else high,
+        estimator=Estimator.CROSS_ENCODER,
+        model="m",
+        fingerprint="f",
+    )
+
+
+weights = st.tuples(*[st.floats(0.001, 1.0)] * 3)
+
+
+@given(weights, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_any_distribution_with_an_interval_around_it_is_an_estimate(
+    weight: tuple[float, float, float], below: float, above: float
+) -> None:
+    supported, contradicted, neither = (w / sum(weight) for w in weight)
+    low, high = supported * below, supported + (1.0 - supported) * above
+    made = estimate(supported, contradicted, neither, min(low, supported), max(high, supported))
+    assert made.low <= made.supported <= made.high
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_what_does_not_sum_to_one_is_refused(a: float, b: float, c: float) -> None:
+    if abs(a + b + c - 1.0) > 2e-4:
+        with pytest.raises(ValueError, match="the distribution sums to"):
+            estimate(a, b, c)
+
+
+@given(st.floats(0.0, 1.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_an_interval_holds_its_estimate(supported: float, low: float, high: float) -> None:
+    if not low <= supported <= high:
+        with pytest.raises(ValueError, match="does not hold"):
+            estimate(supported, None, None, low, high)
+
+
+@pytest.mark.parametrize("name", ["supported", "contradicted", "not_in_context", "low", "high"])
+@pytest.mark.parametrize("wrong", [nan, inf, -0.1, 1.1, True, "1"], ids=repr)
+def test_no_part_of_an_estimate_may_be_other_than_a_probability(name: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match="must be a number from 0 to 1"):
+        replace(estimate(), **cast("dict[str, Any]", {name: wrong}))
+
+
+def test_a_yes_no_backend_leaves_contradicted_and_not_in_context_both_open() -> None:
+    assert estimate(0.4, None, None).contradicted is None
+    for half_known in ((0.3, None), (None, 0.3)):
+        with pytest.raises(ValueError, match="together or not at all"):
+            estimate(0.7, *half_known)
+
+
+def test_an_estimate_is_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        estimate().supported = 1.0  # type: ignore[misc]  # this is what is tested
+
+
+# --- small facts -----------------------------------------------------------------------------
+
+CLAIM = Claim(id="c1", text="It rains.", span=Span(0, 9), sentence=0)
+MISSING = Unmeasured(UnmeasuredReason.TIMEOUT)
+
+
+def verdict(status: Status, claim: Claim = CLAIM) -> Verdict:
+    return Verdict(claim, status, "rule", (), MISSING, MISSING, Budget(0.95), None)
+
+
+def test_the_order_of_statuses_is_the_order_of_decision() -> None:
+    assert [*Status] == [
+        "undetermined",
+        "phantom_citation",
+        "unverifiable",
+        "contradicted",
+        "supported",
+        "partially_supported",
+        "unsupported",
+    ]
+
+
+@pytest.mark.parametrize("status", Status)
+def test_every_status_but_supported_and_undetermined_is_flagged(status: Status) -> None:
+    assert verdict(status).flagged is (status not in {Status.SUPPORTED, Status.UNDETERMINED})
+
+
+@pytest.mark.spec("SPEC-08.09")
+@pytest.mark.parametrize("excluded", Exclusion)
+def test_a_span_that_asserts_nothing_is_never_flagged(excluded: Exclusion) -> None:
+    claim = replace(CLAIM, excluded=excluded)
+    assert not claim.assertive
+    assert not any(verdict(status, claim).flagged for status in Status)
+
+
+def test_the_flagged_claims_of_an_assessment_are_those_of_its_verdicts() -> None:
+    verdicts = tuple(verdict(status) for status in Status)
+    summary = Summary(Outcome.FLAGGED, 1, 7, 7, {}, {}, None, None, 0.0)
+    info = BackendInfo("b", "m", Estimator.LOGPROBS, "f")
+    assessment = Assessment("It rains.", {}, verdicts, summary, Policy(), info)
+    assert [found.status for found in assessment.flagged] == [
+        status for status in Status if status not in {Status.SUPPORTED, Status.UNDETERMINED}
+    ]
+
+
+def test_a_citation_of_no_source_is_not_resolved() -> None:
+    assert Citation("S1", Span(0, 4), source="S1").resolved
+    assert not Citation("S9", Span(0, 4), source=None).resolved
+
+
+def test_a_passage_of_several_pieces_is_stitched() -> None:
+    piece = Piece("S1", Span(0, 4))
+    assert not Passage("text", (piece,)).stitched
+    assert Passage("text text", (piece, piece)).stitched
+
+
+def test_a_backend_brings_the_documented_thresholds() -> None:
+    info = BackendInfo("b", "m", Estimator.LOGPROBS, "f")
+    assert (info.support_threshold, info.contradiction_threshold) == (0.7, 0.5)

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from veridical.core.sources import as_sources
+from veridical.core.types import Citation, CitationRef, Span
+from veridical.pipeline.evidence import Binder, resolve
+from veridical.pipeline.evidence.scrubbing import MARKER
+
+BuildBinder = Callable[..., Binder]
+
+S1 = "The bridge opened in 1998. It carries nine thousand vehicles a day. Its pylons are 62 m tall."
+S2 = "A ferry ran until the spring of 1998. The ferry sank in 2003. Nobody was hurt."
+SOURCES = {"S1": S1, "S2": S2}
+
+
+def cite(*ids: str, sources: dict[str, str] = SOURCES) -> tuple[Citation, ...]:
+    return resolve([CitationRef(i, Span(0, 1)) for i in ids], as_sources(sources))
+
+
+def test_a_claim_is_read_with_the_cited_source_only(binder: BuildBinder) -> None:
+    binding = binder(SOURCES).bind("The ferry sank in 2003.", cite("S1"))
+    assert {piece.source for p in binding.with_evidence for piece in p.pieces} == {"S1"}
+
+
+def test_a_claim_without_citations_is_read_with_all_sources(binder: BuildBinder) -> None:
+    binding = binder(SOURCES).bind("The ferry sank in 2003.", ())
+    assert {piece.source for p in binding.with_evidence for piece in p.pieces} == {"S1", "S2"}
+
+
+def test_a_phantom_citation_leaves_all_sources_as_evidence(binder: BuildBinder) -> None:
+    binding = binder(SOURCES).bind("The ferry sank in 2003.", cite("S9"))
+    assert binding.windows_total == 2
+    assert not binding.citations[0].resolved
+
+
+def test_passages_are_the_text_at_their_place(binder: BuildBinder) -> None:
+    binding = binder(SOURCES).bind("The ferry sank in 2003.", ())
+    for passage in binding.with_evidence:
+        if not passage.stitched:
+            (piece,) = passage.pieces
+            assert passage.text == piece.span.of(SOURCES[piece.source])
+
+
+def test_a_line_citation_reads_just_those_lines(binder: BuildBinder) -> None:
+    sources = {"a.py": "retries = 3\ntimeout = 10\nverbose = True\n"}
+    binding = binder(sources).bind("The timeout is 10.", cite("a.py:2", sources=sources))
+    assert [passage.text.strip() for passage in binding.with_evidence] == ["timeout = 10"]
+
+
+def test_the_windows_chosen_and_the_windows_there_are_are_both_told(binder: BuildBinder) -> None:
+    text = " ".join(f"Sentence number {i} says something about topic{i}." for i in range(60))
+    few = binder({"S1": text}, windows=2).bind("About topic7.", ())
+    every = binder({"S1": text}, windows="all").bind("About topic7.", ())
+    assert sum(not p.stitched for p in few.with_evidence) == 2
+    assert sum(not p.stitched for p in every.with_evidence) == every.windows_total
+    assert few.windows_total == every.windows_total > 2
+
+
+def test_a_claim_that_needs_two_places_gets_a_stitched_passage(binder: BuildBinder) -> None:
+    filler = " ".join(f"Filler sentence {i} about nothing at all here." for i in range(30))
+    text = f"Zora founded Umbral in 2001. {filler} Umbral bought Quill in 2009."
+    binding = binder({"S1": text}, windows=2).bind("Zora's Umbral bought Quill.", ())
+    stitched = [passage for passage in binding.with_evidence if passage.stitched]
+    assert [p.text for p in stitched] == [
+        "Zora founded Umbral in 2001. Umbral bought Quill in 2009."
+    ]
+
+
+def test_without_the_cited_source_the_others_are_still_read(binder: BuildBinder) -> None:
+    binding = binder(SOURCES).bind("The ferry sank in 2003.", cite("S1"))
+    assert [passage.text for passage in binding.without_evidence] == [S2]
+
+
+def test_without_any_source_left_the_structure_is_read(binder: BuildBinder) -> None:
+    sources = {"S1": "# Ferry\n- It sank in 2003."}
+    binding = binder(sources).bind("The ferry sank in 2003.", ())
+    assert [p.text for p in binding.without_evidence] == [f"# {MARKER}\n- {MARKER}"]
+
+
+@pytest.mark.spec("SPEC-08.10")
+def test_copies_of_the_cited_text_are_scrubbed_too(binder: BuildBinder) -> None:
+    sources = {"S1": S1, "S2": f"{S2} It carries nine thousand vehicles a day."}
+    binding = binder(sources).bind(
+        "It carries nine thousand vehicles.", cite("S1", sources=sources)
+    )
+    (without,) = binding.without_evidence
+    assert without.text == f"{S2} {MARKER}"
+
+
+def test_lines_beside_the_cited_ones_stay(binder: BuildBinder) -> None:
+    sources = {"a.py": "retries = 3\ntimeout = 10\nverbose = True\n"}
+    binding = binder(sources).bind("The timeout is 10.", cite("a.py:2", sources=sources))
+    (without,) = binding.without_evidence
+    assert without.text == f"retries = 3\n{MARKER}\nverbose = True"

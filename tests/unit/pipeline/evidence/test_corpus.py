@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from veridical.core.sources import as_sources
+from veridical.core.types import Span
+from veridical.pipeline.evidence import Corpus
+from veridical.pipeline.evidence.corpus import fit
+from veridical.pipeline.evidence.tokens import estimate_tokens, words
+
+BuildCorpus = Callable[..., Corpus]
+LONG = " ".join(f"Sentence number {i} says something about topic{i}." for i in range(60))
+
+
+def test_every_sentence_is_in_a_window(corpus: BuildCorpus) -> None:
+    built = corpus({"S1": LONG, "S2": "Short."})
+    covered = {i for window in built.windows for i in range(window.first, window.last)}
+    assert covered == set(range(len(built.sentences)))
+
+
+def test_windows_stay_in_one_source_and_under_the_budget(corpus: BuildCorpus) -> None:
+    built = corpus({"S1": LONG, "S2": LONG}, 50)
+    for window in built.windows:
+        inside = built.sentences[window.first : window.last]
+        assert {sentence.piece.source for sentence in inside} == {window.source}
+        assert sum(sentence.tokens for sentence in inside) <= 50
+
+
+def test_windows_begin_and_end_with_sentences(corpus: BuildCorpus) -> None:
+    built = corpus({"S1": LONG})
+    for window in built.windows:
+        text = built.text(built.span(window))
+        assert text.startswith("Sentence number")
+        assert text.endswith(".")
+
+
+def test_a_sentence_too_long_for_a_window_is_cut_at_white_space() -> None:
+    text = "word " * 500
+    slices = list(fit(text, Span(0, len(text)), 40))
+    assert "".join(span.of(text) for span in slices) == text
+    assert all(estimate_tokens(span.of(text)) <= 40 for span in slices)
+    assert all(span.of(text).endswith(" ") for span in slices)
+
+
+@given(st.text(min_size=1), st.integers(2, 40))
+def test_slices_lose_nothing_but_white_space(text: str, tokens: int) -> None:
+    slices = list(fit(text, Span(0, len(text)), tokens))
+    kept = "".join(span.of(text) for span in slices)
+    assert "".join(kept.split()) == "".join(text.split())
+    assert all(estimate_tokens(span.of(text)) <= tokens for span in slices)
+
+
+def test_ranking_prefers_the_window_that_shares_rare_words(corpus: BuildCorpus) -> None:
+    built = corpus({"S1": LONG})
+    scores, _ = built.rank("What about topic42?")
+    best = built.windows[scores.index(max(scores))]
+    assert "topic42" in built.text(built.span(best))
+
+
+def test_a_claim_without_known_words_scores_zero_everywhere(corpus: BuildCorpus) -> None:
+    windows, sentences = corpus({"S1": LONG}).rank("zzz qqq")
+    assert set(windows) == set(sentences) == {0.0}
+
+
+def test_a_source_of_marks_alone_still_has_a_window(corpus: BuildCorpus) -> None:
+    built = corpus({"S1": "...", "S2": "!!!"})
+    assert {window.source for window in built.windows} == {"S1", "S2"}
+    assert built.rank("anything")[0] == [0.0] * len(built.windows)
+
+
+@settings(max_examples=50)
+@given(st.dictionaries(st.text(min_size=1).filter(str.strip), st.text(min_size=1), max_size=3))
+def test_any_text_can_be_indexed_and_ranked(texts: dict[str, str]) -> None:
+    texts = {f"S{i}": text for i, text in enumerate(texts.values()) if text.strip()}
+    if texts:
+        built = Corpus(as_sources(texts), lambda text: [Span(0, len(text))])
+        windows, _ = built.rank("a claim " + " ".join(texts.values()))
+        assert len(windows) == len(built.windows) > 0
+
+
+def test_words_keep_numbers_whole_and_fold_the_rest() -> None:
+    assert words("The Bridges cost 1,250.50 EUR in 2019") == [
+        "bridge",
+        "cost",
+        "1,250.50",
+        "eur",
+        "2019",
+    ]
+
+
+def test_words_of_a_script_without_spaces_are_single_characters() -> None:
+    assert words("東京は首都") == list("東京は首都")
+
+
+def test_negations_are_words() -> None:
+    assert words("is not no never") == ["not", "no", "never"]

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.types import Span
+from veridical.pipeline.evidence.corpus import Corpus
+from veridical.pipeline.evidence.scrubbing import MARKER, merge, near_copies, scrub
+
+
+def whole(text: str) -> str:
+    return scrub(text, [Span(0, len(text))])
+
+
+@pytest.mark.spec("SPEC-08.10")
+def test_only_the_cited_span_is_replaced() -> None:
+    assert scrub("Keep. Drop this. Keep.", [Span(6, 16)]) == f"Keep. {MARKER} Keep."
+
+
+@pytest.mark.spec("SPEC-08.11")
+@pytest.mark.parametrize(
+    ("line", "scrubbed"),
+    [
+        ("## Revenue rose", f"## {MARKER}"),
+        ("- first item", f"- {MARKER}"),
+        ("  3. third item", f"  3. {MARKER}"),
+        ("> a quote", f"> {MARKER}"),
+        ("Ellie: how are you", f"Ellie: {MARKER}"),
+        ('  "name": "Ada",', f'  "name": "{MARKER}"'),
+        ('{"age": 36}', f'{{"age": {MARKER}'),
+        ("| Paris | 2.1 |", f"| {MARKER} | {MARKER} |"),
+        ("plain words", MARKER),
+        ("", ""),
+    ],
+)
+def test_the_structure_of_a_line_is_kept(line: str, scrubbed: str) -> None:
+    assert whole(line) == scrubbed
+
+
+def test_line_breaks_are_kept() -> None:
+    assert whole("one\n\n- two\r\n") == f"{MARKER}\n\n- {MARKER}\r\n"
+
+
+@given(st.text(), st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=5))
+def test_what_lies_outside_the_spans_is_untouched(text: str, ends: list[tuple[int, int]]) -> None:
+    spans = [Span(min(a, b), max(a, b)) for a, b in ends if max(a, b) <= len(text)]
+    done = scrub(text, spans)
+    first = min((span.start for span in spans), default=len(text))
+    last = max((span.end for span in spans), default=0)
+    assert done.startswith(text[:first])
+    assert done.endswith(text[max(first, last) :])
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=8))
+def test_merged_spans_are_disjoint_and_cover_the_same_places(ends: list[tuple[int, int]]) -> None:
+    spans = [Span(min(a, b), max(a, b)) for a, b in ends]
+    merged = merge(spans)
+    assert all(a.end < b.start for a, b in pairwise(merged))
+    covered = {i for span in spans for i in range(span.start, span.end)}
+    assert {i for span in merged for i in range(span.start, span.end)} == covered
+
+
+CITED = "The Alpha bridge carries about nine thousand vehicles across the river every day."
+
+
+def copies(corpus: Callable[..., Corpus], other: str) -> list[str]:
+    built = corpus({"S1": CITED, "S2": other})
+    return [built.text(piece) for piece in near_copies(built, [0])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        CITED,
+        CITED.upper(),
+        CITED.replace("about nine", "about  nine"),
+        f"As reported: {CITED}",
+    ],
+)
+def test_a_copy_of_the_cited_text_elsewhere_is_found(
+    corpus: Callable[..., Corpus], other: str
+) -> None:
+    assert copies(corpus, other) == [other]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "The Alpha bridge was painted green in spring.",
+        CITED.replace("carries", "never carries"),
+        CITED.replace("about nine thousand", "about 9,000"),
+        "Traffic over the river is some nine thousand cars daily.",
+    ],
+)
+def test_a_sentence_that_says_something_else_is_no_copy(
+    corpus: Callable[..., Corpus], other: str
+) -> None:
+    assert copies(corpus, other) == []
+
+
+def test_a_short_sentence_is_a_copy_only_if_it_is_the_same(corpus: Callable[..., Corpus]) -> None:
+    built = corpus({"S1": "Rates rose.", "S2": "Rates  ROSE.\nRates fell."})
+    assert [built.text(piece) for piece in near_copies(built, [0])] == ["Rates  ROSE."]

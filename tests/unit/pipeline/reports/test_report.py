@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from veridical.errors import FlaggedError
+
+if TYPE_CHECKING:
+    from veridical.pipeline.reports.report import Report
+
+
+def test_flagged_report_raises_with_ids_and_no_text(report: Report) -> None:
+    with pytest.raises(
+        FlaggedError, match="5 of 8 checked claims flagged: c4, c5, c6, c8, c10"
+    ) as e:
+        report.raise_for_flagged()
+    assert not any(verdict.claim.text in str(e.value) for verdict in report.claims)
+
+
+@pytest.mark.parametrize("which", ["grounded", "nothing", "lost"])
+def test_only_flagged_claims_raise(which: str, request: pytest.FixtureRequest) -> None:
+    report: Report = request.getfixturevalue(which)
+    report.raise_for_flagged()
+
+
+def test_repr_holds_counts_and_no_text(report: Report) -> None:
+    assert repr(report) == "Report(outcome='flagged', checked=8, flagged=5)"
+
+
+def test_str_is_the_text_report(report: Report) -> None:
+    assert str(report).startswith("Flagged: 5 of 8 checked claims")
+
+
+def test_importing_the_report_loads_no_renderer() -> None:
+    code = (
+        "import sys, veridical.pipeline.reports.report; "
+        "print(sorted({'rich', 'jinja2', 'markupsafe', 'xml.etree'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout.strip() == "[]"

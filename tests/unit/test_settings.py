@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from veridical.core.policy import Policy
+from veridical.errors import ConfigurationError
+from veridical.settings import PolicySettings, Settings, load_layers
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run each test in an empty folder, with no settings in the environment."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.upper().startswith("VERIDICAL_")]:
+        monkeypatch.delenv(name)
+    return tmp_path
+
+
+def problems(**overrides: object) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.load(**overrides)  # type: ignore[arg-type]
+    assert caught.value.hint
+    return caught.value.message
+
+
+def test_the_defaults_are_those_of_the_policy() -> None:
+    assert Settings.load().to_policy() == Policy()
+    assert Settings().policy.model_dump() == asdict(Policy())
+
+
+def test_flags_beat_the_environment_which_beats_the_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text(
+        "backend: one\nthreads: 1\nbatch_size: 1\npolicy: {windows: 1, target_confidence: 0.5}\n"
+    )
+    monkeypatch.setenv("VERIDICAL_THREADS", "2")
+    monkeypatch.setenv("VERIDICAL_BATCH_SIZE", "2")
+    monkeypatch.setenv("VERIDICAL_POLICY__WINDOWS", "all")
+    settings = Settings.load(batch_size=3, threads=None, policy={"support_threshold": 0.6})
+    assert settings.backend == "one"
+    assert (settings.threads, settings.batch_size) == (2, 3)
+    assert settings.to_policy() == Policy(
+        windows="all", target_confidence=0.5, support_threshold=0.6
+    )
+
+
+def test_each_setting_knows_where_it_comes_from(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text("threads: 1\n")
+    monkeypatch.setenv("VERIDICAL_POLICY__WINDOWS", "5")
+    effective = load_layers(None, {"batch_size": 3}).effective()
+    found = {key: (layer.kind, layer.places[key]) for key, (_, layer) in effective.items()}
+    assert found["threads"] == ("file", "veridical.yaml")
+    assert found["policy.windows"] == ("env", "VERIDICAL_POLICY__WINDOWS")
+    assert found["batch_size"] == ("flag", "--batch-size")
+    assert found["backend"] == ("default", "default")
+
+
+def test_a_named_file_takes_the_place_of_the_one_in_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text("threads: 1\n")
+    (folder / "env.yaml").write_text("threads: 2\n")
+    (folder / "flag.yaml").write_text("threads: 3\n")
+    monkeypatch.setenv("VERIDICAL_CONFIG", "env.yaml")
+    assert Settings.load().threads == 2
+    assert Settings.load(folder / "flag.yaml").threads == 3
+
+
+@pytest.mark.parametrize("content", ["", "# nothing\n", "---\n", "\ufeffthreads: null\n"])
+def test_an_empty_file_changes_nothing(folder: Path, content: str) -> None:
+    (folder / "veridical.yaml").write_text(content, encoding="utf-8")
+    assert Settings.load() == Settings()
+
+
+def test_settings_are_frozen() -> None:
+    settings = Settings.load()
+    with pytest.raises(ValidationError, match="frozen"):
+        settings.backend = "other"  # type: ignore[misc]
+
+
+# --- what is wrong ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("policy: {support_threshold: .nan}", "policy.support_threshold: must be a number from"),
+        ("policy: {target_confidence: .inf}", "must be a number from 0 to 1, not inf"),
+        ("policy: {gap_threshold_bits: -.inf}", "must be a finite number of bits"),
+        ("policy: {dependence_threshold: 1.01}", "must be a number from 0 to 1, not 1.01"),
+        ("policy: {support_threshold: true}", "or null for the backend's own, not True"),
+        ("policy: {support_threshold: '0.5'}", "or null for the backend's own, not text"),
+        ("policy: {windows: 0}", "policy.windows: must be a whole number from 1, or 'all', not 0"),
+        ("policy: {windows: some}", "must be a whole number from 1, or 'all', not text"),
+        ("policy: {windows: 2.5}", "must be a whole number from 1, or 'all', not 2.5"),
+        ("policy: 3", "policy: must be a block of keys, not 3"),
+        ("policy: {support_treshold: 0.5}", "unknown key, did you mean support_threshold?"),
+        ("batchsize: 3", "batchsize: unknown key, did you mean batch_size?"),
+        ("batch_size: true", "batch_size: must be a whole number from 1 to 1024, not True"),
+        ("threads: [1]", "must be a whole number from 1, or null for every CPU"),
+        ("backend: ''", "backend: must be NAME or NAME:MODEL, not text"),
+        ("1: 2", "1: unknown key"),
+        ("threads: 1\nthreads: 2", "veridical.yaml:2: threads: key given twice"),
+        ("policy:\n  windows: 1\n  windows: 2", "veridical.yaml:3: windows: key given twice"),
+        ("- threads", "must be a mapping of keys, not a list"),
+        ("threads: [", "not valid YAML"),
+        ("a: &a {b: *a}", "a: unknown key"),
+        ("[" * 5000, "not valid YAML"),
+        ("threads: !!python/object:os.system 1", "not valid YAML"),
+    ],
+)
+def test_a_problem_names_file_key_and_expected_type(folder: Path, line: str, problem: str) -> None:
+    (folder / "veridical.yaml").write_text(line)
+    found = problems()
+    assert "veridical.yaml" in found
+    assert problem in found
+
+
+def test_all_problems_of_all_layers_are_listed_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text("thread: 2\npolicy: {windows: 0}\n")
+    monkeypatch.setenv("VERIDICAL_BATCH_SIZE", "many")
+    assert problems(policy={"target_confidence": float("nan")}).splitlines() == [
+        "4 problems in the configuration",
+        "  - veridical.yaml: policy.windows: must be a whole number from 1, or 'all', not 0",
+        "  - veridical.yaml: thread: unknown key, did you mean threads?",
+        "  - environment: VERIDICAL_BATCH_SIZE: must be a whole number from 1 to 1024, not text",
+        "  - --target-confidence: must be a number from 0 to 1, not nan",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("VERIDICAL_BACKEN", "VERIDICAL_BACKEND"),
+        ("VERIDICAL_POLICY_WINDOWS", "VERIDICAL_POLICY__WINDOWS"),
+        ("VERIDICAL_POLICY__SUPPORT_TRESHOLD", "VERIDICAL_POLICY__SUPPORT_THRESHOLD"),
+        ("veridical_backend", "VERIDICAL_BACKEND"),
+    ],
+)
+def test_a_misspelt_variable_is_never_ignored(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert f"{name}: unknown variable, did you mean {meant}?" in problems()
+
+
+def test_an_empty_variable_is_one_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_BACKEND", "")
+    assert Settings.load() == Settings()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1.5", "x"])
+def test_a_variable_is_held_to_the_same_range(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("VERIDICAL_POLICY__TARGET_CONFIDENCE", value)
+    assert "VERIDICAL_POLICY__TARGET_CONFIDENCE: must be a number from 0 to 1" in problems()
+
+
+def test_the_value_of_a_text_is_not_repeated(folder: Path) -> None:
+    (folder / "veridical.yaml").write_text("threads: SECRET\nSECRE: 1\n")
+    assert "SECRET" not in problems()
+
+
+def test_a_missing_file_that_was_named_is_an_error(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot read the configuration file"):
+        Settings.load(folder / "missing.yaml")
+
+
+def test_a_file_that_is_not_utf8_is_an_error(folder: Path) -> None:
+    (folder / "veridical.yaml").write_bytes(b"backend: caf\xe9")
+    with pytest.raises(ConfigurationError, match=r"not UTF-8 text \(byte 12\)"):
+        Settings.load()
+
+
+@given(st.binary(max_size=100) | st.text(max_size=60).map(str.encode))
+def test_any_file_is_read_or_refused_by_name(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_bytes(content)
+    try:
+        assert Settings.load(path)
+    except ConfigurationError as error:
+        assert error.hint  # noqa: PT017 -- either outcome is right
+
+
+def test_importing_the_package_does_not_import_pydantic() -> None:
+    code = "import sys, veridical; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_every_setting_is_documented_as_it_is() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for key, (default, _) in load_layers().effective().items():
+        model, _, name = f"settings.{key}".rpartition(".")
+        info = (PolicySettings if model.endswith("policy") else Settings).model_fields[name]
+        shown = "null" if default is None else f"`{default}`" if name == "backend" else default
+        variable = "VERIDICAL_" + key.upper().replace(".", "__")
+        assert f"| `{key}` | `{variable}` | {documented(info)} | {shown} |" in page
+
+
+def documented(info: FieldInfo) -> str:
+    return (info.description or "").replace("NAME or NAME:MODEL", "`NAME` or `NAME:MODEL`")
