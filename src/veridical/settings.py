@@ -53,12 +53,9 @@ class PolicySettings(BaseModel):
         default=None, description="a number from 0 to 1, or null for the backend's own"
     )
     dependence_threshold: Probability = 0.3
-    gap_threshold_bits: Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] = Field(
-        default=2.0, description="a finite number of bits, 0 or more"
-    )
     target_confidence: Probability = 0.95
     windows: Annotated[StrictInt, Field(ge=1)] | Literal["all"] = Field(
-        default=3, description="a whole number from 1, or 'all'"
+        default=2, description="a whole number from 1, or 'all'"
     )
 
 
@@ -73,9 +70,6 @@ class Settings(BaseModel):
     threads: Annotated[StrictInt, Field(ge=1)] | None = Field(
         default=None,
         description="a whole number from 1, or null for every CPU this process may use",
-    )
-    batch_size: Annotated[StrictInt, Field(ge=1, le=1024)] = Field(
-        default=16, description="a whole number from 1 to 1024"
     )
     policy: PolicySettings = Field(
         default=PolicySettings(), description="a block of policy settings"

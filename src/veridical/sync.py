@@ -47,7 +47,8 @@ class SyncVerifier:
         traceback: TracebackType | None,
     ) -> None:
         self._portal = None
-        self._stack.close()
+        # The exception goes along: on Ctrl-C the portal then cancels what is still running.
+        self._stack.__exit__(kind, error, traceback)
 
     def check(
         self,

@@ -130,7 +130,9 @@ class Verifier:
             answer=answer,
             sources=texts,
             claims=tuple(verdicts),
-            summary=summarise(verdicts, sentences=claims.sentences, latency_ms=latency_ms),
+            summary=summarise(
+                verdicts, asker.measured, sentences=claims.sentences, latency_ms=latency_ms
+            ),
             policy=rules,
             backend=self._backend.info,
             question=question,
@@ -222,13 +224,17 @@ def _refine(verdict: Verdict, found: Sequence[Measurement], policy: Policy) -> V
 
 
 class _Asker:
-    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`."""
+    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
+
+    `measured` is every answer so far, in the order of asking.
+    """
 
     def __init__(self, backend: Backend, question: str | None, progress: Progress | None) -> None:
         self._backend = backend
         self._question = question
         self._progress = progress
-        self._done = self._total = 0
+        self._total = 0
+        self.measured: list[Measurement] = []
 
     async def read(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
@@ -248,19 +254,17 @@ class _Asker:
         ]
 
     async def _ask(self, queries: Sequence[Query]) -> list[Measurement]:
+        first = len(self.measured)
         self._total += len(queries)
         self._tell()
-        measured: list[Measurement] = []
         for start in range(0, len(queries), CHUNK):
-            chunk = queries[start : start + CHUNK]
-            measured += await self._estimate(chunk)
-            self._done += len(chunk)
+            self.measured += await self._estimate(queries[start : start + CHUNK])
             self._tell()
-        return measured
+        return self.measured[first:]
 
     def _tell(self) -> None:
         if self._progress is not None:
-            self._progress(self._done, self._total)
+            self._progress(len(self.measured), self._total)
 
     async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         try:

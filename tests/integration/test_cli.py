@@ -165,7 +165,9 @@ def test_odd_text_before_a_claim_moves_no_offset(folder: Path, before: str) -> N
 
 @pytest.mark.slow
 def test_a_source_of_ten_megabytes_is_read_and_searched(folder: Path) -> None:
-    filler = "".join(f"Line {number} says nothing of interest here.\n" for number in range(240_000))
+    filler = "".join(
+        f"Station {number} reported light rain that day.\n" for number in range(240_000)
+    )
     middle = len(filler) // 2
     (folder / "source.txt").write_text(f"{filler[:middle]}\n{SOURCE}\n{filler[middle:]}")
     started = perf_counter()

@@ -45,14 +45,12 @@ def test_flags_beat_the_environment_which_beats_the_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "veridical.yaml").write_text(
-        "backend: one\nthreads: 1\nbatch_size: 1\npolicy: {windows: 1, target_confidence: 0.5}\n"
+        "backend: one\nthreads: 1\npolicy: {windows: 1, target_confidence: 0.5}\n"
     )
     monkeypatch.setenv("VERIDICAL_THREADS", "2")
-    monkeypatch.setenv("VERIDICAL_BATCH_SIZE", "2")
     monkeypatch.setenv("VERIDICAL_POLICY__WINDOWS", "all")
-    settings = Settings.load(batch_size=3, threads=None, policy={"support_threshold": 0.6})
-    assert settings.backend == "one"
-    assert (settings.threads, settings.batch_size) == (2, 3)
+    settings = Settings.load(threads=3, backend=None, policy={"support_threshold": 0.6})
+    assert (settings.backend, settings.threads) == ("one", 3)
     assert settings.to_policy() == Policy(
         windows="all", target_confidence=0.5, support_threshold=0.6
     )
@@ -61,13 +59,13 @@ def test_flags_beat_the_environment_which_beats_the_file(
 def test_each_setting_knows_where_it_comes_from(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "veridical.yaml").write_text("threads: 1\n")
+    (folder / "veridical.yaml").write_text("policy: {target_confidence: 0.5}\n")
     monkeypatch.setenv("VERIDICAL_POLICY__WINDOWS", "5")
-    effective = load_layers(None, {"batch_size": 3}).effective()
+    effective = load_layers(None, {"threads": 3}).effective()
     found = {key: (layer.kind, layer.places[key]) for key, (_, layer) in effective.items()}
-    assert found["threads"] == ("file", "veridical.yaml")
+    assert found["policy.target_confidence"] == ("file", "veridical.yaml")
     assert found["policy.windows"] == ("env", "VERIDICAL_POLICY__WINDOWS")
-    assert found["batch_size"] == ("flag", "--batch-size")
+    assert found["threads"] == ("flag", "--threads")
     assert found["backend"] == ("default", "default")
 
 
@@ -102,7 +100,6 @@ def test_settings_are_frozen() -> None:
     [
         ("policy: {support_threshold: .nan}", "policy.support_threshold: must be a number from"),
         ("policy: {target_confidence: .inf}", "must be a number from 0 to 1, not inf"),
-        ("policy: {gap_threshold_bits: -.inf}", "must be a finite number of bits"),
         ("policy: {dependence_threshold: 1.01}", "must be a number from 0 to 1, not 1.01"),
         ("policy: {support_threshold: true}", "or null for the backend's own, not True"),
         ("policy: {support_threshold: '0.5'}", "or null for the backend's own, not text"),
@@ -111,8 +108,8 @@ def test_settings_are_frozen() -> None:
         ("policy: {windows: 2.5}", "must be a whole number from 1, or 'all', not 2.5"),
         ("policy: 3", "policy: must be a block of keys, not 3"),
         ("policy: {support_treshold: 0.5}", "unknown key, did you mean support_threshold?"),
-        ("batchsize: 3", "batchsize: unknown key, did you mean batch_size?"),
-        ("batch_size: true", "batch_size: must be a whole number from 1 to 1024, not True"),
+        ("treads: 3", "treads: unknown key, did you mean threads?"),
+        ("threads: true", "threads: must be a whole number from 1, or null for every CPU"),
         ("threads: [1]", "must be a whole number from 1, or null for every CPU"),
         ("backend: ''", "backend: must be NAME or NAME:MODEL, not text"),
         ("1: 2", "1: unknown key"),
@@ -136,12 +133,15 @@ def test_all_problems_of_all_layers_are_listed_at_once(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "veridical.yaml").write_text("thread: 2\npolicy: {windows: 0}\n")
-    monkeypatch.setenv("VERIDICAL_BATCH_SIZE", "many")
+    monkeypatch.setenv("VERIDICAL_THREADS", "many")
     assert problems(policy={"target_confidence": float("nan")}).splitlines() == [
         "4 problems in the configuration",
         "  - veridical.yaml: policy.windows: must be a whole number from 1, or 'all', not 0",
         "  - veridical.yaml: thread: unknown key, did you mean threads?",
-        "  - environment: VERIDICAL_BATCH_SIZE: must be a whole number from 1 to 1024, not text",
+        (
+            "  - environment: VERIDICAL_THREADS: must be a whole number from 1, or null for every CPU "
+            "this process may use, not text"
+        ),
         "  - --target-confidence: must be a number from 0 to 1, not nan",
     ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from veridical.core.types import ensure_probability
@@ -25,9 +24,8 @@ class Policy:
     support_threshold: float | None = None
     contradiction_threshold: float | None = None
     dependence_threshold: float = 0.3
-    gap_threshold_bits: float = 2.0
     target_confidence: float = 0.95
-    windows: int | Literal["all"] = 3
+    windows: int | Literal["all"] = 2
 
     def __post_init__(self) -> None:
         for name in ("support_threshold", "contradiction_threshold"):
@@ -35,20 +33,12 @@ class Policy:
                 self._require_probability(name)
         self._require_probability("dependence_threshold")
         self._require_probability("target_confidence")
-        gap = self.gap_threshold_bits
-        if (
-            isinstance(gap, bool)
-            or not isinstance(gap, int | float)
-            or not 0 <= gap < inf  # false for NaN
-        ):
-            msg = f"gap_threshold_bits must be a finite number of bits, 0 or more, not {gap!r}"
-            raise ConfigurationError(msg, hint="2.0 is the default")
         windows = self.windows
         if windows != "all" and (
             isinstance(windows, bool) or not isinstance(windows, int) or windows < 1
         ):
             msg = f"windows must be a whole number from 1, or 'all', not {windows!r}"
-            raise ConfigurationError(msg, hint="3 is the default")
+            raise ConfigurationError(msg, hint="2 is the default")
 
     def _require_probability(self, name: str) -> None:
         try:

@@ -51,6 +51,9 @@ _NOTED = {
     (Status.UNSUPPORTED, Note.SUPPORTED_BY_UNCITED_SOURCE): View(
         "unsupported", "NOT_IN_CONTEXT", "Cite the source that supports it"
     ),
+    (Status.CONTRADICTED, Note.SUPPORTED_BY_UNCITED_SOURCE): View(
+        "contradicted", "CONTRADICTED", "Check which holds: a source that is not cited supports it"
+    ),
 }
 
 _NOT_ASSERTIVE = View(None, None, None)

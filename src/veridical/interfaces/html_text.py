@@ -19,11 +19,11 @@ def _tags(names: str) -> frozenset[str]:
 
 
 UNSEEN = _tags(
-    "area audio canvas datalist embed head iframe link map meta noscript object script select "
+    "area audio canvas datalist embed head iframe link map meta nav noscript object script select "
     "source style svg template textarea track video"
 )
 PARAGRAPHS = _tags(
-    "article aside blockquote details dl figure footer form h1 h2 h3 h4 h5 h6 header hr main nav "
+    "article aside blockquote details dl figure footer form h1 h2 h3 h4 h5 h6 header hr main "
     "ol p pre section table ul"
 )
 LINES = _tags(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOT_PROBABILITIES = [nan, inf, -inf, -0.1, 1.1, 70, True, "0.7", [], 0.5j]
-NOT_BITS = [nan, inf, -inf, -0.1, True, "2", None, 2j]
 NOT_WINDOWS = [0, -1, True, 3.0, nan, "ALL", "", None, []]
 BACKEND = BackendInfo("b", "m", Estimator.CROSS_ENCODER, "f", 0.6, 0.4)
 
@@ -32,9 +31,8 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "support_threshold": None,
         "contradiction_threshold": None,
         "dependence_threshold": 0.3,
-        "gap_threshold_bits": 2.0,
         "target_confidence": 0.95,
-        "windows": 3,
+        "windows": 2,
     }
 
 
@@ -54,12 +52,6 @@ def test_a_threshold_no_backend_sets_cannot_be_left_out(name: str) -> None:
         changed({name: None})
 
 
-@pytest.mark.parametrize("wrong", NOT_BITS, ids=repr)
-def test_a_gap_that_is_no_number_of_bits_is_refused(wrong: float) -> None:
-    with pytest.raises(ConfigurationError, match=r"^gap_threshold_bits must be"):
-        Policy(gap_threshold_bits=wrong)
-
-
 @pytest.mark.parametrize("wrong", NOT_WINDOWS, ids=repr)
 def test_a_number_of_windows_below_one_or_not_whole_is_refused(wrong: int) -> None:
     with pytest.raises(ConfigurationError, match=r"^windows must be"):
@@ -72,13 +64,12 @@ def test_the_edges_of_a_probability_are_accepted(edge: float) -> None:
     assert policy.support_threshold == edge
 
 
-def test_a_gap_of_zero_and_all_windows_are_accepted() -> None:
-    policy = Policy(gap_threshold_bits=0, windows="all")
-    assert (policy.gap_threshold_bits, policy.windows) == (0, "all")
+def test_all_windows_are_accepted() -> None:
+    assert Policy(windows="all").windows == "all"
 
 
 def test_every_refusal_says_what_to_do() -> None:
-    for wrong in ({"windows": 0}, {"gap_threshold_bits": -1.0}, {"target_confidence": 2.0}):
+    for wrong in ({"windows": 0}, {"target_confidence": 2.0}):
         with pytest.raises(ConfigurationError) as caught:
             changed(wrong)
         assert caught.value.hint

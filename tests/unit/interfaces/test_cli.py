@@ -314,6 +314,24 @@ def test_config_show_refuses_what_is_wrong(folder: Path) -> None:
     assert "did you mean threads?" in refused("config", "show", "--json")
 
 
+# --- the page that describes it --------------------------------------------------------------
+
+
+def page() -> str:
+    return (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
+
+
+def test_every_option_of_check_is_documented() -> None:
+    options = set(re.findall(r"--\w[\w-]+", run("check", "--help").stdout))
+    assert options <= set(re.findall(r"--\w[\w-]+", page()))
+
+
+def test_the_documented_settings_are_those_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_POLICY__WINDOWS", "all")
+    for line in run("config", "show").stdout.splitlines():
+        assert f"    {line}\n" in page()
+
+
 # --- output ----------------------------------------------------------------------------------
 
 

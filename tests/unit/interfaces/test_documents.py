@@ -18,10 +18,6 @@ from veridical.interfaces.documents import ensure_one_stdin, read_answer, read_s
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-needs_permissions = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything"
-)
-
 NO_RECORDS = "is a JSON object, but neither a record nor a mapping of ids to texts"
 
 
@@ -214,14 +210,6 @@ def test_every_unreadable_file_is_a_named_error_with_a_hint(
 def test_a_folder_is_no_answer(folder: Path) -> None:
     with pytest.raises(DocumentError, match="is a folder"):
         read_answer(str(folder))
-
-
-@needs_permissions
-def test_a_file_without_permission_is_a_named_error(folder: Path) -> None:
-    write("locked.md", "text")
-    (folder / "locked.md").chmod(0)
-    with pytest.raises(DocumentError, match=r"cannot read locked\.md: Permission denied"):
-        read_answer("locked.md")
 
 
 @pytest.mark.usefixtures("folder")

@@ -11,7 +11,8 @@ from veridical.pipeline.claims.lexicon import has_finite_verb, words
 
 _QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
 _OPEN_QUESTION = re.compile(
-    r"(?:what|who|where|when|why|how|which)(?: \w+)? (?:is|are|was|were|do|does|did|can|should|would)"
+    r"(?:what|who|where|when|why|how|which)(?: \w+)? "
+    r"(?:is|are|was|were|do|does|did|can|should|would)"
     r" (?:a|an|the|i|we|you|it|he|she|they|this|that|my|your)\b[^.!;:]*$",
     re.IGNORECASE,
 )
@@ -45,49 +46,64 @@ _GREETING = re.compile(
     | i\s(?:could\snot|couldn(?:'|’)t|cannot|can(?:'|’)t|can\snot|was\s(?:unable|not\sable)
         |do(?:\snot|n(?:'|’)t)\s(?:know|have)|did(?:\snot|n(?:'|’)t)\sfind)\b
     | (?:best|kind|warm)\sregards\b
-    | (?:here(?:'|’)?s?|here\s(?:is|are)|below\s(?:is|are)|the\sfollowing\s(?:is|are))\b[^.]{0,200}:$
+    | (?:here(?:'|’)?s?|here\s(?:is|are)|below\s(?:is|are)|the\sfollowing\s(?:is|are))\b
+        [^.]{0,200}:$
     | (?:here(?:'|’)s|here\s(?:is|are)|below\s(?:is|are))\s(?:the|an?|your|some|my)\s(?:\w+\s){0,4}
         (?:summary|answer|list|overview|breakdown|explanation|response|table|example|examples
         |results?|version|steps|analysis|comparison)\b[^.:]{0,100}[.!]?$
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Nouns that only announce what follows.
+# A text that ends in one of these, or speaks of one of those, only announces what follows.
 _ANNOUNCING = re.compile(
-    r"\b(?:following|points?|reasons?|steps?|things?|ways?|details?|examples?|follows|summary"
-    r"|takeaways?|highlights?|considerations|options|features|below|topics|questions|findings"
-    r"|factors|aspects|benefits|advantages|disadvantages|components|types|include|includes|are|is"
-    r"|include[sd]?|contains?|as|such as|:)\s*$",
+    r"\b(?:follows|below|includes?|included|contains?|supports?|offers?|provides?|are|is|was|were"
+    r"|has|have|as|that|by|to|for|of)$",
     re.IGNORECASE,
-)
-_NUMBER_WORD = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|both)\b", re.IGNORECASE
 )
 _PRESENTING = re.compile(
-    r"\b(?:points?|reasons?|steps?|things?|ways?|details?|examples?|takeaways?|considerations"
-    r"|questions)\b",
+    r"\b(?:following|these|points?|reasons?|steps?|things?|ways?|details?|examples?|takeaways?|summary"
+    r"|highlights?|considerations?|options?|topics?|findings?|factors?|aspects?)\b",
     re.IGNORECASE,
+)
+_SOURCE_LIST = re.compile(
+    r"(?:sources?|references?|citations?|see also|further reading):", re.IGNORECASE
 )
 
 
 def exclusion(text: str) -> Exclusion | None:
     """Say why a sentence, already without marks and markup, is not to be verified."""
+    return next((reason for applies, reason in _RULES if applies(text)), None)
+
+
+def _is_heading(text: str) -> bool:
+    """Say whether a text is a list of sources, or only announces what follows."""
     if _CITATIONS_ONLY.match(text) or not words(text):
-        return Exclusion.HEADING
-    if _GREETING.match(text):
-        return Exclusion.GREETING
-    if _QUESTION.search(text) or _OPEN_QUESTION.match(text):
-        return Exclusion.QUESTION
-    if text.endswith((":", "：")) and not _says_something(text):
-        return Exclusion.HEADING
-    if is_instruction(text):
-        return Exclusion.INSTRUCTION
-    return Exclusion.HEDGED if is_hedged(text) else None
+        return True
+    if _SOURCE_LIST.match(text):
+        return not has_finite_verb(text)
+    return text.endswith((":", "：")) and not _GREETING.match(text) and not _says_something(text)
+
+
+def _is_greeting(text: str) -> bool:
+    return bool(_GREETING.match(text))
+
+
+def _is_question(text: str) -> bool:
+    return bool(_QUESTION.search(text) or _OPEN_QUESTION.match(text))
 
 
 def _says_something(lead_in: str) -> bool:
     """Say whether a text that ends in a colon asserts anything by itself, such as a number."""
     body = lead_in.rstrip(":： ")
-    return (has_finite_verb(body) and not _ANNOUNCING.search(body)) or bool(
-        _NUMBER_WORD.search(body) and not _PRESENTING.search(body) and has_finite_verb(body)
-    )
+    announces = _ANNOUNCING.search(body) or _PRESENTING.search(body)
+    return has_finite_verb(body) and not announces
+
+
+# In the order of decision.
+_RULES = (
+    (_is_heading, Exclusion.HEADING),
+    (_is_greeting, Exclusion.GREETING),
+    (_is_question, Exclusion.QUESTION),
+    (is_instruction, Exclusion.INSTRUCTION),
+    (is_hedged, Exclusion.HEDGED),
+)

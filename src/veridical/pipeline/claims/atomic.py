@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 # Longer sentences are tables of contents or dumps, not prose.
 _MAX_LENGTH = 2000
 _JOINT = re.compile(
-    r"\s*;\s+(?:(?:and|but|while|whereas|yet|however|therefore|moreover|meanwhile|by contrast"
-    r"|in contrast)\b,?\s+)?|\s*,\s+(?:and|but|while|whereas)\s+"
+    r";\s+(?:(?:and|but|while|whereas|yet|however|therefore|moreover|meanwhile|by contrast"
+    r"|in contrast)\b,?\s+)?|,\s+(?:and|but|while|whereas)\s+"
 )
 _PAIRED = word_set("between both either neither whether respectively")
 _LEFT_BLOCKERS = RELATIVES | word_set("although though while since until before after how")
@@ -50,7 +50,7 @@ def is_blocked(tokens: Sequence[Token]) -> bool:
     """Say whether something governs the whole sentence, so that no part may stand alone."""
     if not tokens or tokens[0].word in PREPOSITIONS | SUBORDINATORS:
         return True
-    if any(token.text == ":" for token in tokens):
+    if any(token.text == ":" and not token.protected for token in tokens):
         return True
     found = [token.word for token in tokens]
     if any(word in _PAIRED for word in found) or ("not" in found and "only" in found):
@@ -69,6 +69,8 @@ def _split(masked: str, protected: Sequence[Span]) -> list[Span]:
         for match in _JOINT.finditer(masked)
         if not any(Span(*match.span()).overlaps(each) for each in protected)
     ]
+    if not joints:
+        return [Span(0, len(masked))]
     ends = [*(joint.start for joint in joints[1:]), len(masked)]
     clauses: list[Span] = []
     start = 0

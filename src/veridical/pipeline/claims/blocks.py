@@ -43,7 +43,11 @@ _RULE = re.compile(r"([-*_=])(?:[ \t]*\1){2,}$")
 _ATX = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _ATX_END = re.compile(r"[ \t]+#+$")
 _SETEXT = re.compile(r"(?:={3,}|-{3,})$")
-_DEFINITION = re.compile(r"\[(?P<label>\^?[^\[\]\s]{1,60})\]:[ \t]*")
+# A speaker label such as "[doctor]: hi" is none: a label is a footnote, a number or has an address.
+_DEFINITION = re.compile(
+    r"\[(?P<label>\^[^\[\]\s]{1,60}|[A-Za-z]{0,10}[-_]?\d{1,4}"
+    r"|[^\[\]\s]{1,60}(?=\]:[ \t]*<?(?:https?:|\.{0,2}/)))\]:[ \t]*"
+)
 _BULLET = re.compile(
     r"(?:[-*+•◦▪‣●○·–][ \t]+"
     r"|\(?(?P<number>\d{1,3})[.)](?:[ \t]+|(?=\*\*))"
@@ -75,39 +79,38 @@ def cells(row: str) -> list[str]:
 
 
 def _next_step(text: str, lines: Sequence[Line], index: int) -> _Step:
-    line = lines[index]
-    if not line.structural:
-        return _prose(text, lines, index)
-    content = line.content
-    if fence := _FENCE.match(content):
-        return _code(lines, index, fence["fence"])
-    if "|" in content and (table := _table(lines, index)):
-        return table
-    if _RULE.match(content):
-        return _Step([], index + 1)
-    if mark := _ATX.match(content):
-        return _heading(line, index, mark.end())
-    if (mark := _DEFINITION.match(content)) and line.end > line.start + mark.end():
-        return _definition(line, index, mark)
+    if lines[index].structural:
+        for construct in (_code, _table, _rule, _heading, _definition):
+            if step := construct(lines, index):
+                return step
     return _prose(text, lines, index)
 
 
-def _code(lines: Sequence[Line], index: int, fence: str) -> _Step:
+def _code(lines: Sequence[Line], index: int) -> _Step | None:
     """Take everything up to the closing fence, or to the end of the text."""
+    opening = _FENCE.match(lines[index].content)
+    if opening is None:
+        return None
+    fence = opening["fence"]
     closing = re.compile(re.escape(fence[0]) + "{" + str(len(fence)) + r",}$")
     end = index + 1
     while end < len(lines) and not closing.match(lines[end].content):
         end += 1
-    blocks = []
-    if end > index + 1:
-        span = Span(lines[index + 1].start, lines[end - 1].end)
-        blocks.append(Block(ClaimKind.CODE, span, quoted=lines[index].quoted))
-    return _Step(blocks, end + 1)
+    if end == index + 1:
+        return _Step([], end + 1)
+    span = Span(lines[index + 1].start, lines[end - 1].end)
+    return _Step([Block(ClaimKind.CODE, span, quoted=lines[index].quoted)], end + 1)
+
+
+def _rule(lines: Sequence[Line], index: int) -> _Step | None:
+    return _Step([], index + 1) if _RULE.match(lines[index].content) else None
 
 
 def _table(lines: Sequence[Line], index: int) -> _Step | None:
     """Read a table with its header, or a lone `| a | b |` row without one."""
     first = lines[index]
+    if "|" not in first.content:
+        return None
     if index + 1 < len(lines) and _underlines(lines[index + 1]):
         header = tuple(cells(first.content))
         blocks = [Block(ClaimKind.HEADING, _span(first), header=header)]
@@ -142,14 +145,23 @@ def _rows(lines: Sequence[Line], index: int, header: tuple[str, ...], blocks: li
     return _Step(blocks, index)
 
 
-def _heading(line: Line, index: int, mark: int) -> _Step:
-    content = _ATX_END.sub("", line.content)
-    span = Span(line.start + mark, max(line.start + mark, line.start + len(content)))
-    blocks = [Block(ClaimKind.HEADING, span)] if len(span) else []
-    return _Step(blocks, index + 1)
+def _heading(lines: Sequence[Line], index: int) -> _Step | None:
+    line = lines[index]
+    mark = _ATX.match(line.content)
+    if mark is None:
+        return None
+    length = len(_ATX_END.sub("", line.content))
+    if length <= mark.end():
+        return _Step([], index + 1)
+    span = Span(line.start + mark.end(), line.start + length)
+    return _Step([Block(ClaimKind.HEADING, span)], index + 1)
 
 
-def _definition(line: Line, index: int, mark: re.Match[str]) -> _Step:
+def _definition(lines: Sequence[Line], index: int) -> _Step | None:
+    line = lines[index]
+    mark = _DEFINITION.match(line.content)
+    if mark is None or mark.end() == len(line.content):
+        return None
     span = Span(line.start + mark.end(), line.end)
     label = mark["label"].removeprefix("^")
     return _Step([Block(ClaimKind.SENTENCE, span, label=label)], index + 1)
@@ -200,7 +212,7 @@ def _continues(lines: Sequence[Line], index: int) -> bool:
         or _ATX.match(content)
         or _DEFINITION.match(content)
         or _SETEXT.match(content)
-        or ("|" in content and _table(lines, index))
+        or _table(lines, index)
     )
 
 

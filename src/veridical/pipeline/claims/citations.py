@@ -32,7 +32,7 @@ _CANDIDATE = re.compile(
 _ITEM = re.compile(r"[^,;]+")
 _LEAD = re.compile(
     r"\s*(?:(?:sources?|refs?|references?|citations?|cited?|docs?|documents?|see|via|from|cf)\b"
-    r"\.?\s*[:#]?\s*)?",
+    r"(?:\.?\s*[:#]\s*|\.?\s+))?",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\s*(?:sources?|refs?|references?|citations?|cited?)\s*:\s*", re.IGNORECASE)
@@ -56,7 +56,7 @@ _ID = re.compile(
     r")(?:(?::|\#)L?\d+(?:[-–]L?\d+)?)?$"
 )
 _PROSE = re.compile(
-    r"(?:and/or|s?he/s?he|his/her|him/her|n/a|w/o|[\w]\.(?:\w\.?)+|COVID-\d+)$", re.IGNORECASE
+    r"(?:and/or|s?he/s?he|his/her|him/her|n/a|w/o|(?:\w\.){2,}\w?|\w\.\w|COVID-\d+)$", re.IGNORECASE
 )
 _LOCATOR = re.compile(
     r"(?:pp?|lines?|ch|sec|section|para|chapter)\.?\s*\d+(?:[-–]\d+)?$", re.IGNORECASE

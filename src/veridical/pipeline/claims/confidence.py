@@ -12,8 +12,10 @@ _STATISTICS = r"(?!\s+(?:interval|level|limit|band|region|bound|set|range|CI))"
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:I\s?(?:am|'m|’m|feel)|we\s?(?:are|'re|’re|feel))\s+(?:about|around|roughly|only|at least"
-        r"|approximately|nearly|over)?\s*" + _FIGURE + r"\s+(?:sure|certain|confident)\b"
+        r"\b(?:I\s?(?:am|'m|’m|feel)|we\s?(?:are|'re|’re|feel))\s+"
+        r"(?:about|around|roughly|only|at least|approximately|nearly|over)?\s*"
+        + _FIGURE
+        + r"\s+(?:sure|certain|confident)\b"
         r"(?:\s+(?:that|of|in)\b)?",
         r"^\s*" + _FIGURE + r"\s+(?:sure|certain|confident)\b\s*(?:that\b|[:,])",
         r"[(\[]\s*(?:(?:my|overall|stated)\s+)?confidence(?:\s+(?:level|score))?\s*(?:[:=]|is|of)?\s*"
@@ -67,9 +69,14 @@ def find_confidence(text: str) -> Stated:
         match = pattern.search(text)
         value = _value(match) if match else None
         if match and value is not None:
-            rest = f"{text[: match.start()].rstrip()} {text[match.end() :].lstrip()}".strip()
-            return Stated(Confidence(value, stated=True), rest)
+            return Stated(Confidence(value, stated=True), _without(text, match))
     return Stated(_inferred(text), text)
+
+
+def _without(text: str, match: re.Match[str]) -> str:
+    before, after = text[: match.start()].rstrip(), text[match.end() :].lstrip()
+    joint = "" if after[:1] in ".,;:!?" else " "
+    return f"{before}{joint}{after}".strip()
 
 
 def _value(match: re.Match[str]) -> float | None:

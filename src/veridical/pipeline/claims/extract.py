@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.claims.outline import Place
     from veridical.pipeline.claims.parts import Conjunct
 
-_MAX_FRAGMENT_WORDS = 8
+_MAX_FRAGMENT_WORDS = 6
 _MAYBE_ASSERTIVE = frozenset({None, Exclusion.HEDGED})
 
 
@@ -78,11 +78,12 @@ class _Sentence:
         """Return the claims of this sentence; at least one."""
         kind = self.place.block.kind
         if kind is ClaimKind.CODE:
-            return [self._whole(self.prose, Exclusion.CODE, ())]
+            return [self._whole("\n".join(self.prose.splitlines()), Exclusion.CODE, ())]
         if kind is ClaimKind.TABLE_ROW:
             return [self._row()]
-        text = self._plain(Span(0, len(self.prose)))
-        why = Exclusion.HEADING if self._is_heading(text) else exclusion(_bare(text))
+        whole = Span(0, len(self.prose))
+        text = self._plain(whole)
+        why = Exclusion.HEADING if self._is_heading(text) else self._exclusion(whole)
         if why not in _MAYBE_ASSERTIVE:
             return [self._whole(text, why, self.marks)]
         return self._clauses(text)
@@ -99,23 +100,25 @@ class _Sentence:
     def _row(self) -> Claim:
         block = self.place.block
         values = row_text(self.prose, self.marks, block.header)
-        return self._claim(Span(0, len(self.prose)), values, self.marks)
+        claim = self._claim(Span(0, len(self.prose)), values, self.marks)
+        # A cell may start with a verb or a greeting without addressing anyone.
+        if claim.excluded in {Exclusion.INSTRUCTION, Exclusion.GREETING, Exclusion.QUESTION}:
+            return replace(claim, excluded=None)
+        return claim
 
     def _whole(self, text: str, why: Exclusion | None, marks: tuple[Mark, ...]) -> Claim:
-        found = find_confidence(text)
         return Claim(
             id="",
-            text=text,
+            text=text or self.prose,
             span=self.span,
             sentence=self.index,
             kind=self.place.block.kind,
             citations=self._refs(marks),
-            confidence=found.confidence if why is not Exclusion.CODE else None,
             excluded=why,
         )
 
     def _clauses(self, whole: str) -> list[Claim]:
-        masked = mask_marks(self.prose, self.marks)
+        masked = without_announcement(mask_marks(self.prose, self.marks), blank=True)
         clauses = split_clauses(masked)
         stated = find_confidence(whole).confidence
         claims = []
@@ -130,11 +133,11 @@ class _Sentence:
     def _claim(self, clause: Span, text: str, marks: tuple[Mark, ...]) -> Claim:
         found = find_confidence(text)
         bare = _bare(text)
-        why = exclusion(bare)
+        why = self._exclusion(clause)
         bare = self._in_context(bare) if why is None else bare
         return Claim(
             id="",
-            text=bare,
+            text=bare or clause.of(self.prose),
             span=clause.shift(self.span.start),
             sentence=self.index,
             kind=self.place.block.kind,
@@ -146,11 +149,17 @@ class _Sentence:
         )
 
     def _in_context(self, text: str) -> str:
-        """Put the lead-in before a bullet that is no sentence: `The symptoms are: fever`."""
+        """Close a lead-in with a stop; put one before a bullet that is no sentence."""
         lead_in = self.place.lead_in
+        if text.endswith((":", "：")):
+            return f"{text[:-1].rstrip()}."
         if not lead_in or exclusion(lead_in) is Exclusion.GREETING:
             return text
-        if ":" in text or len(words(text)) > _MAX_FRAGMENT_WORDS or has_finite_verb(text):
+        if (
+            ":" in text
+            or len(words(text)) > _MAX_FRAGMENT_WORDS
+            or has_finite_verb(text, participles=False)
+        ):
             return text
         return f"{lead_in} {text}"
 
@@ -163,7 +172,7 @@ class _Sentence:
     def _part(self, conjunct: Conjunct) -> Part:
         texts = [self._plain(span) for span in (*conjunct.shared, conjunct.span)]
         return Part(
-            _as_sentence(" ".join(texts), alone=False), conjunct.span.shift(self.span.start)
+            _as_sentence(_bare(" ".join(texts)), alone=False), conjunct.span.shift(self.span.start)
         )
 
     def _marks_of(self, clause: Span, clauses: list[Span]) -> tuple[Mark, ...]:
@@ -180,6 +189,10 @@ class _Sentence:
             for ref in mark.refs
             for target in self.footnotes.resolve(ref.id)
         )
+
+    def _exclusion(self, span: Span) -> Exclusion | None:
+        # Backticks stay: they tell "Run `make`." from "Run time is short."
+        return exclusion(_bare(plain(self.prose, span, self.marks, backticks=True)))
 
     def _plain(self, span: Span) -> str:
         return plain(self.prose, span, self.marks)

@@ -22,20 +22,21 @@ _HEDGE = re.compile(
     r"|\b(?:seems?|appears?) to\b|\bseems? (?:like|that|as if)\b"
     r"|\bcould (?:be|have been|potentially|well|also be)\b"
     r"|\b(?i:it is|it's|it’s) (?:\w+ )?(?:possible|conceivable|plausible) that\b"
-    r"|\b(?i:it is|it's|it’s|it remains) (?:unclear|uncertain|not clear|not certain|unknown) (?:if|whether)\b"
+    r"|\b(?i:it is|it's|it’s|it remains) "
+    r"(?:unclear|uncertain|not clear|not certain|unknown) (?:if|whether)\b"
     r"|\b(?i:there is|there's|there’s) a (?:\w+ )?(?:chance|possibility) that\b"
     r"|\b(?i:I am|I'm|I’m|we are) (?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)\b"
 )
 _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
 _CONTRACT = re.compile(
-    r"\bshall\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
+    r"\bshall\b|\b(?i:licensee|licensor|lessee|lessor|landlord|recipient)\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
     r"|Supplier|Agreement|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
 )
-_YOU_MAY = re.compile(r"\b(?:[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $")
+_YOU_MAY = re.compile(r"\b(?:[Oo]nly \w+|[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $")
 _REPORTED = re.compile(
     r"\b(?:said|says?|stated|states|claim(?:s|ed)?|argu(?:es?|ed)|believe[sd]?|thinks?|thought"
-    r"|report(?:s|ed)?|suggest(?:s|ed)?|warn(?:s|ed)?|conclude[sd]?|notes?|noted|found|shows?|showed"
+    r"|report(?:s|ed)|suggest(?:s|ed)?|warn(?:s|ed)?|conclude[sd]?|notes?|noted|found|shows?|showed"
     r"|estimate[sd]?|speculated?|according to)\b",
     re.IGNORECASE,
 )
@@ -65,7 +66,7 @@ def _is_permission(text: str, start: int) -> bool:
     return bool(
         _PERMISSION.match(text, start)
         or _CONTRACT.search(text)
-        or _YOU_MAY.search(text[max(0, start - 10) : start])
+        or _YOU_MAY.search(text[max(0, start - 30) : start])
     )
 
 

@@ -17,31 +17,30 @@ from veridical.pipeline.claims.lexicon import (
 _VERBS = word_set(
     "add adjust allow analyze apply ask assess assign assume attach avoid be begin bring build"
     " calculate choose click collect combine compare complete compute configure confirm connect"
-    " consider consult contact convert copy create define delete describe determine disable discuss"
-    " download drag edit employ enable encourage ensure enter establish evaluate examine execute"
-    " explain explore extract fill find follow gather generate get give go grab handle hold identify"
-    " ignore imagine implement import include incorporate increase insert inspect install integrate"
-    " keep launch learn leave let listen locate look maintain make manage mix modify monitor move"
-    " navigate obtain open optimize organize paste perform pick place pour practice prepare press"
-    " prevent prioritize proceed provide pull push put read recall reduce refer regenerate register"
-    " remember remind remove rename repeat replace report require reset resolve restart retrieve"
-    " return reveal review rewrite save scroll see seek select send serve share show simplify solve"
-    " specify start stay stir store submit subtract suppose swap switch take talk tap tell think try"
-    " turn type understand uninstall unplug unzip update upgrade upload use utilize validate verify"
-    " visit wait wash watch wear write"
+    " consider consult contact convert copy create define delete describe determine disable"
+    " discuss download drag edit employ enable encourage ensure enter establish evaluate examine"
+    " execute explain explore extract fill find follow gather generate get give go grab handle"
+    " hold identify ignore imagine implement import include incorporate increase insert inspect"
+    " install integrate keep launch learn leave let listen locate look maintain make manage mix"
+    " modify monitor move navigate obtain open optimize organize paste perform pick place pour"
+    " practice prepare press prevent prioritize proceed provide pull push put read recall reduce"
+    " refer regenerate register remember remind remove rename repeat replace report require"
+    " reset resolve restart retrieve return reveal review rewrite save scroll see seek select"
+    " send serve share show simplify solve specify start stay stir store submit subtract suppose"
+    " swap switch take talk tap tell think try turn type understand uninstall unplug unzip"
+    " update upgrade upload use utilize validate verify visit wait wash watch wear write"
 )
 # Base forms that are nouns or adjectives as often.
 _NOUN_VERBS = word_set(
-    "back call cause change charge check clean clear close cook cover cut document do double drain"
-    " drive drop dry eat exit exercise export finish force form format guess heat help highlight"
-    " leave limit link list load lock log mark match measure name note order pack pass pay plan"
-    " play plug plot point post print process prompt query raise record release rest ring run scan"
-    " schedule search set ship sign sort split step stick stop study support target test touch trace"
-    " track train travel treat trust view visit vote walk warm water weigh work wrap"
+    "back call cause change charge check clean clear close cook cover cut document do double"
+    " drain drive drop dry eat exit exercise export finish force form format guess heat help"
+    " highlight leave limit link list load lock log mark match measure name note order pack pass"
+    " pay plan play plug plot point post print process prompt query raise record release rest"
+    " ring run scan schedule search set ship sign sort split step stick stop study support"
+    " target test touch trace track train travel treat trust view visit vote walk warm water"
+    " weigh work wrap"
 )
-_MARKS_OF_OBJECT = (DETERMINERS | PREPOSITIONS | {"sure", "it", "them", "that", "me", "us"}) - {
-    "of"
-}
+_OBJECTS = word_set("sure it them that me us up out off down with")
 
 _POLITE = re.compile(
     r"(?:please|kindly|let(?:'|’)s|let us|do not|don(?:'|’)t|make sure|be sure)\b", re.IGNORECASE
@@ -51,7 +50,8 @@ _ADVICE_NOUN = re.compile(
 )
 _ADJUNCT = re.compile(
     r"(?:to|if|when|once|after|before|for|in|on|at|with|from|optionally|alternatively|first|firstly"
-    r"|second|secondly|third|then|next|finally|lastly|also|instead|otherwise|afterwards|now|step \d+)"
+    r"|second|secondly|third|then|next|finally|lastly|also|instead|otherwise|afterwards|now"
+    r"|step \d+)"
     r"\b[^,.;:]{0,100}[,:] ",
     re.IGNORECASE,
 )
@@ -83,8 +83,8 @@ def _is_imperative(verb: str, following: str | None, rest: str) -> bool:
     word = following.strip("`\"'“”‘’*.,;:()!").lower()
     if word in FINITE or word in AMBIGUOUS_PAST or word == "of":
         return False
-    if word in _MARKS_OF_OBJECT or following[0] in "`\"“'‘":
+    if word in DETERMINERS | _OBJECTS or following[0] in "`\"“'‘":
         return True
-    if verb in _VERBS:
-        return not has_finite_verb(f"{word} {rest}") or word.endswith("ly")
-    return not has_finite_verb(rest) and not following[0].isupper()
+    if verb not in _VERBS:
+        return following[0].isdigit()
+    return word in PREPOSITIONS or word.endswith("ly") or not has_finite_verb(f"{word} {rest}")

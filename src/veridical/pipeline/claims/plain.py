@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 _HOLE = "\x00"
 
 _CODE = re.compile(r"(`[^`]{1,500}`)")
-_STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])([^*]{1,500}?)(?<=\S)\1(?![\w*])")
+_STARS = re.compile(r"(?<![\w*\\])(\*{1,3})(?=[^\s*])([^*]{1,500}?)(?<=\S)\1(?![\w*])")
 _INNER_BOLD = re.compile(r"\*\*(?=\S)([^*]{1,500}?)(?<=\S)\*\*")
 _UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_]{1,500}?)(?<=\S)\1(?!\w)")
 _STRUCK = re.compile(r"~~(?=\S)([^~]{1,500}?)(?<=\S)~~")
+_BREAK_TAG = re.compile(r"</?(?:br|p)\s?/?>", re.IGNORECASE)
 _TAG = re.compile(
-    r"</?(?:b|i|em|strong|u|s|sup|sub|br|p|span|mark|small)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE
+    r"</?(?:b|i|em|strong|u|s|sup|sub|span|mark|small)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE
 )
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
 _DUNDER = re.compile(r"__\w+__$")
@@ -29,8 +30,9 @@ _SPACE = re.compile(r"\s+")
 
 _HOLES = re.compile(r"\x00(?:(?:\s?(?:[,;–-]|and|&|or))?\s?\x00)+")
 _BY_SOURCE = re.compile(
-    r"^(?:according to|as (?:shown|stated|described|reported|noted|discussed) (?:in|by)|per|based on"
-    r"|in)(?: the)?(?: (?:source|sources|document|reference))? ?\x00 ?, ?",
+    r"^(?:according to|as (?:shown|stated|described|reported|noted|discussed) (?:in|by)|per"
+    r"|based on"
+    r"|as in|in)(?: the)?(?: (?:source|sources|document|reference))? ?\x00 ?, ?",
     re.IGNORECASE,
 )
 _SOURCE_SAYS = re.compile(
@@ -51,9 +53,9 @@ _JOINED = re.compile(r"(?<=\w)\x00(?=\w)")
 _LOOSE_STOP = re.compile(r" (?=[.,;!?](?:\s|$))")
 
 
-def plain(text: str, span: Span, marks: Sequence[Mark]) -> str:
+def plain(text: str, span: Span, marks: Sequence[Mark], *, backticks: bool = False) -> str:
     """Return a stretch of `text` as a reader would say it; `marks` have offsets into `text`."""
-    return mend(without_markup(with_holes(text, span, marks)))
+    return mend(without_markup(with_holes(text, span, marks), backticks=backticks))
 
 
 def with_holes(text: str, span: Span, marks: Sequence[Mark]) -> str:
@@ -68,11 +70,12 @@ def with_holes(text: str, span: Span, marks: Sequence[Mark]) -> str:
     return "".join(pieces)
 
 
-def without_markup(text: str) -> str:
-    """Drop emphasis, tags and backticks; what stands in backticks is kept as it is."""
+def without_markup(text: str, *, backticks: bool = False) -> str:
+    """Drop emphasis, tags and, unless told, backticks; what stands in them is kept as it is."""
     parts = _CODE.split(text)
     parts[::2] = [_without_emphasis(part) for part in parts[::2]]
-    parts[1::2] = [part[1:-1] for part in parts[1::2]]
+    if not backticks:
+        parts[1::2] = [part[1:-1] for part in parts[1::2]]
     return "".join(parts)
 
 
@@ -89,9 +92,11 @@ def _without_emphasis(text: str) -> str:
         text = _STARS.sub(r"\2", text)
         text = _INNER_BOLD.sub(r"\1", text)
         text = text.replace("**", "")
+    if "<" in text:
+        text = _BREAK_TAG.sub(" ", text)
     if "_" in text:
         text = _UNDERSCORES.sub(_unless_dunder, text)
-    text = _TAG.sub(" ", _STRUCK.sub(r"\1", text))
+    text = _TAG.sub("", _STRUCK.sub(r"\1", text))
     return _ESCAPE.sub(r"\1", text)
 
 
@@ -102,9 +107,13 @@ def _unless_dunder(match: re.Match[str]) -> str:
 def _close_holes(text: str) -> str:
     text = _HOLES.sub(_HOLE, text)
     text = _ENCLOSED.sub(_HOLE, text)
-    text = _BY_SOURCE.sub("", text)
-    text = _SOURCE_SAYS.sub("", text)
+    text = _capitalised(text, _SOURCE_SAYS.sub("", _BY_SOURCE.sub("", text)))
     text = _SEE.sub("", text)
     text = _BEFORE_STOP.sub("", text)
     text = _JOINED.sub(" ", text).replace(_HOLE, "")
     return _LOOSE_STOP.sub("", text)
+
+
+def _capitalised(before: str, text: str) -> str:
+    """Start with a capital again once the words in front are gone."""
+    return text if text == before else text[:1].upper() + text[1:]

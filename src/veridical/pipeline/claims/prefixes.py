@@ -15,10 +15,13 @@ _ANNOUNCEMENT = re.compile(
 )
 
 
-def without_announcement(text: str) -> str:
-    """Drop `Note that` and its like; what they announce is the assertion."""
+def without_announcement(text: str, *, blank: bool = False) -> str:
+    """Drop `Note that` and its like, or blank it: what it announces is the assertion."""
     match = _ANNOUNCEMENT.match(text)
-    return capitalised(text[match.end() :]) if match and match.end() < len(text) else text
+    if match is None or match.end() == len(text):
+        return text
+    rest = text[match.end() :]
+    return " " * match.end() + rest if blank else capitalised(rest)
 
 
 def capitalised(text: str) -> str:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 from veridical.core.types import ClaimKind, Span
 from veridical.pipeline.claims.blocks import parse_blocks
 from veridical.pipeline.claims.citations import find_marks
+from veridical.pipeline.claims.endings import missed_ends
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from veridical.pipeline.claims.blocks import Block
+    from veridical.pipeline.claims.citations import Mark
 
 # nupunkt's time grows with the square of a token's or a window's length.
 _WINDOW = 8192
@@ -25,12 +27,6 @@ _LONG_TOKEN = re.compile(r"\S{120,}")
 _MAX_QUOTE = 400
 
 _ENDER = re.compile(r"[.!?…](?!\w)|[。！？｡؟۔।॥]")
-_FOREIGN_END = re.compile(r"[。！？｡]+[」』”’）)\]]*(?=.)|[؟۔।॥]+[\"'”’»)\]]*(?=\s)", re.DOTALL)
-# nupunkt takes "B and C. He" for an initial.
-_LETTER_END = re.compile(
-    r"(?<=[a-z,] )[A-Z]\. (?=(?:The|He|She|It|They|This|That|These|Those|We|I|In|An?|However|But|And|If"
-    r"|When|There)\b)"
-)
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _SPACE = re.compile(r"\s")
 _CONFIDENCE = re.compile(r"[(\[]\s*confidence\b[^()\[\]]{0,40}[)\]]", re.IGNORECASE)
@@ -97,29 +93,40 @@ def _mask_marks(prose: str, known: Collection[str]) -> str:
         before = gap if gap.strip(" ,;") else before
         mask = _mask(prose, span, before)
         before = before if mask.isspace() else mask
-        pieces += [gap, mask]
+        between = mask.isspace() and not gap.strip(" ,;")
+        pieces += [" " * len(gap) if between else gap, mask]
         done = span.end
     pieces.append(prose[done:])
     return "".join(pieces)
 
 
 def _mark_spans(prose: str, known: Collection[str]) -> list[Span]:
-    marks = [mark.span for mark in find_marks(prose, Span(0, len(prose)), known) if not mark.words]
-    marks.extend(Span(*match.span()) for match in _CONFIDENCE.finditer(prose))
-    return sorted(marks)
+    marks = find_marks(prose, Span(0, len(prose)), known)
+    spans = [span for mark in marks for span in _unread(prose, mark)]
+    spans.extend(Span(*match.span()) for match in _CONFIDENCE.finditer(prose))
+    return sorted(spans)
+
+
+def _unread(prose: str, mark: Mark) -> list[Span]:
+    """Return what is not read as prose: the mark, of a link its target, of an image its `!` too."""
+    span = mark.span
+    if not mark.words:
+        return [span]
+    words_end = prose.index(mark.words, span.start) + len(mark.words)
+    image = [Span(span.start, span.start + 1)] if prose[span.start] == "!" else []
+    return [*image, Span(words_end, span.end)]
 
 
 def _mask(prose: str, span: Span, before: str) -> str:
     after = prose[span.end : span.end + 80].lstrip()
-    if _AFTER_END.search(before[-8:]) and not after[:1].islower():
+    ended = _AFTER_END.search(before[-8:]) and prose[span.start] != "]"
+    if prose[span.start] == "!" or (ended and not after[:1].islower()):
         return " " * len(span)
     return "X" + "x" * (len(span) - 1)
 
 
 def _boundaries(masked: str) -> list[int]:
-    cuts = set(_punkt_cuts(masked))
-    for pattern in (_FOREIGN_END, _LETTER_END):
-        cuts.update(match.end() for match in pattern.finditer(masked))
+    cuts = {*_punkt_cuts(masked), *missed_ends(masked)}
     protected = _protected(masked) if cuts else []
     kept: list[int] = []
     index = 0
@@ -172,13 +179,14 @@ def _opens(masked: str, at: int, mark: str) -> bool:
 
 
 def _speech_goes_on(masked: str, cut: int) -> bool:
-    """Say whether `"Really?" he asked` goes on after the closing quotation mark."""
+    """Say whether `"Really?" he asked` or `"Go." — Ann` goes on after the quotation mark."""
     after = masked[cut : cut + 40].lstrip()
-    return after[:1].islower() and bool(_SPEECH_END.search(masked[max(0, cut - 40) : cut].rstrip()))
+    continues = after[:1].islower() or after[:1] in {"—", "–"}
+    return continues and bool(_SPEECH_END.search(masked[max(0, cut - 40) : cut].rstrip()))
 
 
 def _spans(prose: str, cuts: list[int], offset: int) -> list[Span]:
-    """Turn boundaries into stripped spans; a piece without a letter or digit joins the one before."""
+    """Turn boundaries into stripped spans; one without a letter or digit joins the last."""
     spans: list[Span] = []
     start = 0
     for cut in [*cuts, len(prose)]:

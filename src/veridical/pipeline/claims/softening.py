@@ -4,47 +4,47 @@ from __future__ import annotations
 
 import re
 
-_NOT = r"(?<!\bnot )(?<!n't )(?<!n’t )"
-_NOT_NOUN = (
-    r"(?<!\bthe )(?<!\bhis )(?<!\bher )(?<!\ba )(?<!\btheir )(?<!\bfree )(?<!\bgood )(?<!\bof )"
-)
+_NOT = r"(?<!\b[Nn]ot )(?<!n't )(?<!n’t )"
+_NOT_NOUN = r"(?<!\b[Tt]he )(?<!\b[Hh]is )(?<!\b[Hh]er )(?<!\b[Aa] )(?<!\b[Tt]heir )(?<!\b[Ff]ree )(?<!\b[Gg]ood )(?<!\b[Oo]f )"
+# Not "proves fatal" or "proved to be".
+_THAT = r"(?= (?:conclusively |definitively )?(?:that|the|an?|how|why|its|his|their)\b)"
 _RULES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (_NOT + r"\b(a)ll of\b", "some of"),
         (
-            _NOT + r"(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\bof )(?<!\bin )(?<!\bfor )"
+            _NOT
+            + r"(?<!\b[Aa]t )(?<!\b[Aa]fter )(?<!\b[Aa]bove )(?<!\b[Oo]f )(?<!\b[Ii]n )(?<!\b[Ff]or )"
             r"\b(a)ll (?=the |its |their |his |her |our |these |those |\d)",
             "some of ",
         ),
         (
             _NOT
-            + r"(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\bof )(?<!\bin )(?<!\bfor )(?<!\bthey )"
-            r"(?<!\bwe )(?<!\bthem )(?<!\bit )(?<!\bus )(?<!\b(?:is) )"
-            r"\b(a)ll (?=[a-zA-Z]{3,})(?!two|three|four|five|six|seven|eight|nine|ten|that|over|along"
-            r"|about|day|night|year|year-round)",
+            + r"(?<!\b[Aa]t )(?<!\b[Aa]fter )(?<!\b[Aa]bove )(?<!\b[Oo]f )(?<!\b[Ii]n )(?<!\b[Ff]or )(?<!\b[Tt]hey )"
+            r"(?<!\b[Ww]e )(?<!\b[Tt]hem )(?<!\b[Ii]t )(?<!\b[Uu]s )(?<!\b(?:is) )"
+            r"\b(a)ll (?=[a-zA-Z]{3,})(?!two|three|four|five|six|seven|eight|nine|ten|that|over"
+            r"|along|about|day|night|year|year-round)",
             "some ",
         ),
         (
-            _NOT
-            + r"\b(e)very (?!time\b|day\b|week\b|month\b|year\b|hour\b|second\b|minute\b|other\b|\d)",
+            _NOT + r"\b(e)very (?!(?:time|day|week|month|year|hour|second|minute|other)\b|\d)",
             "some ",
         ),
         (_NOT + r"\b(e)very(?=one\b|body\b|thing\b)", "some"),
         (r"\b(e)ach of\b", "some of"),
-        (r"(?<!\bof )\b(e)ach (?!other\b|year\b|day\b|week\b|month\b|time\b)(?=[a-z])", "some "),
-        (_NOT + r"(?<!\bas )\b(a)lways\b", "sometimes"),
-        (r"\bproves(?! to be\b)\b", "suggests"),
-        (r"\bproved(?! to be\b)\b", "suggested"),
-        (r"\bproven\b", "suggested"),
-        (r"\bprove(?! to be\b)\b", "suggest"),
+        (r"(?<!\b[Oo]f )\b(e)ach (?!other\b|year\b|day\b|week\b|month\b|time\b)(?=[a-z])", "some "),
+        (_NOT + r"(?<!\b[Aa]s )\b(a)lways\b", "sometimes"),
+        (r"\bproves" + _THAT, "suggests"),
+        (r"\bproved" + _THAT, "suggested"),
+        (r"\bproven\b(?= to\b| that\b)", "suggested"),
+        (r"\bprove" + _THAT, "suggest"),
         (_NOT + r"\b(definitely|[Cc]ertainly|[Uu]ndoubtedly)\b", "possibly"),
         (r"\bwon['’]t\b", "may not"),
         (_NOT_NOUN + r"\bwill (?=[a-z])", "may "),
         (r"\bmust (?!not\b)(?=[a-z])", "may "),
         (r"\b(t)he only (?=[aeiou])", "an "),
         (r"\b(t)he only (?=[a-z])", "a "),
-        (_NOT + r"(?<!\bif )\bonly (?!if\b|when\b|then\b|after\b|by\b|because\b)", ""),
+        (_NOT + r"(?<!\b[Ii]f )\bonly (?!if\b|when\b|then\b|after\b|by\b|because\b)", ""),
     )
 )
 _OPENERS = re.compile(r"(?:All|Every|Each|Always|Only|The only|Definitely|Certainly|Undoubtedly)")

@@ -62,15 +62,15 @@ class Token:
 
 
 def mask_marks(prose: str, marks: Sequence[Mark]) -> str:
-    """Blank citation marks, and of links everything but their words."""
+    """Mask citation marks, and of links everything but their words, with NULs."""
     pieces: list[str] = []
     done = 0
     for mark in marks:
         whole = mark.span.of(prose)
         at = whole.find(mark.words) if mark.words else -1
-        blank = " " * len(whole)
+        blank = "\0" * len(whole)
         if at >= 0:
-            blank = " " * at + mark.words + " " * (len(whole) - at - len(mark.words))
+            blank = "\0" * at + mark.words + "\0" * (len(whole) - at - len(mark.words))
         pieces += [prose[done : mark.span.start], blank]
         done = mark.span.end
     return "".join([*pieces, prose[done:]])
@@ -112,8 +112,7 @@ def _opens_subject(token: Token) -> bool:
         or word in _ADVERBS
         or word in _POSSESSIVES
         or word in FINITE
-        or word.endswith("ly")
-        or word.endswith("ing")
+        or word.endswith(("ly", "ing"))
     )
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Shorter lines are rarely wrapped prose; verse and lists of names are shorter.
 _WRAPPED_WIDTH = 40
+# Longer lines were not wrapped by hand or by a tool.
+_MAX_WRAPPED_WIDTH = 120
 _HANGING_INDENT = 4
 
 _RECORD = re.compile(
@@ -59,13 +61,14 @@ def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
     if opening is not before and after.indent >= before.indent + _HANGING_INDENT:
         return False
     wrapped = _is_wrapped(before.content, after.content, width)
+    is_prose_width = _WRAPPED_WIDTH <= len(before.content) <= _MAX_WRAPPED_WIDTH
     if _ENDED.search(before.content[-60:]):
-        return wrapped and width >= _WRAPPED_WIDTH and not _COLON.search(before.content[-4:])
+        return wrapped and is_prose_width and not _COLON.search(before.content[-4:])
     if _CONNECTOR.search(before.content[-12:]):
         return True
     if after.content[0].islower():
         return wrapped or opening.content[0].isupper()
-    return wrapped and len(before.content) >= _WRAPPED_WIDTH
+    return wrapped and is_prose_width
 
 
 def _is_wrapped(before: str, after: str, width: int) -> bool:

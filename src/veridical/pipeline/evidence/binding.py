@@ -103,7 +103,10 @@ class Binder:
         if len(pieces) < 2 or any(_covers(passage, pieces) for passage in chosen):  # noqa: PLR2004 -- two places
             return []
         text = " ".join(self._corpus.text(piece).strip() for piece in pieces)
-        return [Passage(text, pieces, pieces, sum(scores.sentences[i] for i in picked))]
+        best = max(scores.sentences[i] for i in picked)
+        near = [i for i in picked if scores.sentences[i] >= FOCUS_SHARE * best]
+        focus = tuple(self._corpus.sentences[i].piece for i in near)
+        return [Passage(text, pieces, focus, sum(scores.sentences[i] for i in picked))]
 
     def _best_sentences(self, scope: Sequence[Piece], scores: _Scores) -> Iterator[int]:
         room = self._corpus.window_tokens

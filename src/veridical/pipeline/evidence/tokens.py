@@ -6,7 +6,9 @@ import re
 import unicodedata
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
-_PIECES = re.compile(r"[a-z]+|\d+|[^\sa-z\d]", re.IGNORECASE | re.ASCII)
+# About what a BERT-like vocabulary makes of a text: long words and numbers fall into several
+# pieces, punctuation and characters of other scripts into one each.
+_PIECES = re.compile(r"[a-z]{1,9}|\d{1,4}|[^\sa-z\d]", re.IGNORECASE | re.ASCII)
 # Scripts written without spaces: one character is about one word.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
@@ -25,19 +27,12 @@ STOP_WORDS = frozenset(
 def words(text: str) -> list[str]:
     """Return the content words of a text, folded and stemmed; numbers are kept whole."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return [
-        stem
-        for word in _WORD.findall(folded)
-        if word not in STOP_WORDS
-        for stem in (_UNSPACED.findall(word) or [word if word[0].isdigit() else word[:_STEM]])
-    ]
+    found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
+    if not folded.isascii():
+        found = [part for word in found for part in _UNSPACED.findall(word) or [word]]
+    return [word if word[0].isdigit() else word[:_STEM] for word in found]
 
 
 def estimate_tokens(text: str) -> int:
     """Return about how many word pieces a BERT-like vocabulary makes of `text`; rather too many."""
-    return sum(_cost(piece) for piece in _PIECES.findall(text))
-
-
-def _cost(piece: str) -> int:
-    # Long words and numbers fall into several pieces; punctuation and other scripts into one each.
-    return 1 + len(piece) // (4 if piece.isdigit() else 9)
+    return len(_PIECES.findall(text))

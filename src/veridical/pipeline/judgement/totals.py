@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from veridical.core.types import Estimate, Outcome, Status, Summary, Verdict
+from veridical.core.types import Estimate, Measurement, Outcome, Status, Summary, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_Number = TypeVar("_Number", int, float)
 
-def summarise(verdicts: Sequence[Verdict], *, sentences: int, latency_ms: float) -> Summary:
-    """Return the totals of a check; the outcome of no claims is `nothing_to_check`."""
+
+def summarise(
+    verdicts: Sequence[Verdict],
+    measured: Sequence[Measurement] = (),
+    *,
+    sentences: int,
+    latency_ms: float,
+) -> Summary:
+    """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
+
+    `measured` is all that the backend answered: tokens and cost are sums over it.
+    """
+    estimates = [m for m in measured if isinstance(m, Estimate)]
     checked = [verdict for verdict in verdicts if verdict.claim.assertive]
     skipped = Counter(str(v.claim.excluded) for v in verdicts if v.claim.excluded is not None)
     counts = Counter(verdict.status for verdict in checked)
@@ -28,7 +40,15 @@ def summarise(verdicts: Sequence[Verdict], *, sentences: int, latency_ms: float)
         max_gap_bits=max(gaps, default=None),
         overall_confidence=sum(probabilities) / len(probabilities) if probabilities else None,
         latency_ms=latency_ms,
+        cost_usd=_total([estimate.cost_usd for estimate in estimates]),
+        tokens=_total([estimate.tokens for estimate in estimates]),
     )
+
+
+def _total(values: Sequence[_Number | None]) -> _Number | None:
+    """Return the sum, or None if a part of it is unknown or there is nothing to sum."""
+    known = [value for value in values if value is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(values) else None
 
 
 def _outcome(checked: Iterable[Verdict]) -> Outcome:

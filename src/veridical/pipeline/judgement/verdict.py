@@ -65,7 +65,8 @@ def _notes(verdict: Verdict, reading: Reading, policy: Policy) -> Iterator[Note]
         return
     if _independent(verdict, policy):
         yield Note.EVIDENCE_INDEPENDENT
-    if verdict.budget.justified is False:
+    stated = verdict.claim.confidence is not None and verdict.claim.confidence.stated
+    if stated and verdict.budget.justified is False:
         yield Note.CONFIDENCE_NOT_JUSTIFIED
     if _misattributed(verdict, policy):
         yield Note.SUPPORTED_BY_UNCITED_SOURCE

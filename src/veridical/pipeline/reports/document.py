@@ -51,7 +51,6 @@ def _policy(assessment: Assessment) -> Document:
         "support_threshold": policy.support_threshold,
         "contradiction_threshold": policy.contradiction_threshold,
         "dependence_threshold": policy.dependence_threshold,
-        "gap_threshold_bits": policy.gap_threshold_bits,
         "target_confidence": policy.target_confidence,
         "windows": policy.windows,
         "epsilon": EPSILON,

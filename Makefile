@@ -1,0 +1,38 @@
+# Everything runs in .venv, made by plain venv + pip: nothing else has to be installed first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLE := examples/eddystone
+
+.PHONY: demo test lint clean
+
+demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo-report.html
+	@$(BIN)/veridical check $(EXAMPLE)/answer.md \
+	  --source S1=$(EXAMPLE)/history.md --source S2=$(EXAMPLE)/smeaton.html --source S3=$(EXAMPLE)/today.txt \
+	  --html demo-report.html; status=$$?; \
+	  if [ $$status -gt 1 ]; then exit $$status; fi; \
+	  echo; echo "The same as a page: demo-report.html"
+
+test: $(VENV)/dev.stamp ## run every test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.stamp ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "veridical needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/core.stamp
+
+clean:
+	rm -rf $(VENV) dist demo-report.html

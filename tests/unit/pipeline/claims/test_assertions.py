@@ -1,0 +1,173 @@
+import pytest
+
+from veridical.core.types import Claim, Exclusion
+from veridical.pipeline.claims import extract_claims
+
+pytestmark = pytest.mark.spec("SPEC-08.09")
+
+
+def first(text: str) -> Claim:
+    return extract_claims(text).claims[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Will Smith won.",
+        "Does not retry.",
+        "Task: done",
+        "May 5 was a Tuesday.",
+        "Theresa May resigned.",
+        "In May it rained.",
+        "The might of Rome was great.",
+        "The Mayor resigned.",
+        "Hi-tech exports rose.",
+        "Sure enough, prices rose.",
+        "Thanks to the treaty, peace was made.",
+        "Make is a build tool.",
+        "Go is a language.",
+        "Test results show growth.",
+        "Use of force is illegal.",
+        "Run time is 5 s.",
+        "Water boils at 100 °C.",
+        "Support for Python 3.12.",
+        "Returns None if the cache is empty.",
+        "The fee may not exceed 5 dollars.",
+        "The data may only be used once.",
+        "Receiving Party may disclose the terms to its auditors.",
+        "You may cancel at any time.",
+        'He said, "I think it might rain."',
+        "Smith said that it might rain.",
+        "The device uses a chip that might fail.",
+        "What is needed is a plan.",
+        "It was possible to see the tower.",
+        "The device has three modes:",
+    ],
+)
+def test_an_assertion_is_to_be_verified(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Will Smith won?",
+        "Is it so?[1]",
+        "What is the capital of France",
+        "本当？",
+        "هل هذا صحيح؟",
+        '"Is it?"',
+    ],
+)
+def test_a_question_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.QUESTION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please restart the server.",
+        "Run `make test`.",
+        "Restart the server.",
+        "Do not share it.",
+        "Never share your password.",
+        "To clean it, use a soft cloth.",
+        "If the light is red, stop the car.",
+        "Make sure that it is off.",
+        "Let's go.",
+        "See [1] for details.",
+        'Click "Save".',
+        "Check the logs.",
+    ],
+)
+def test_an_instruction_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.INSTRUCTION
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello!",
+        "Sure, here is the summary:",
+        "Here are the steps to reset it:",
+        "I hope this helps!",
+        "Let me know if you have questions.",
+        "Thank you for your question.",
+        "If you have any questions, feel free to ask.",
+        "As an AI language model, I have no opinion.",
+        "I could not find it in the sources.",
+        "Great question!",
+        "You're welcome!",
+    ],
+)
+def test_a_greeting_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.GREETING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It might rain.",
+        "Prices may rise.",
+        "Perhaps it rained.",
+        "It is possibly true.",
+        "I think it is so.",
+        "It seems that it rained.",
+        "The cause could be a leak.",
+        "It is possible that it rained.",
+        "The report may not be true.",
+        "Maybe.",
+    ],
+)
+def test_a_hedged_statement_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.HEDGED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Paris is big",
+        "The main points are:",
+        "**Overview**",
+        "Sources: [1], [2]",
+        "Sources: https://a.com/x, b.pdf",
+        "[1]",
+        "—",
+        "| a | b |\n|---|---|",
+        "[^1]: https://a.com",
+        "References\n\n- Smith, J. 2020",
+    ],
+)
+def test_a_text_without_an_assertion_is_excluded(text: str) -> None:
+    assert {claim.excluded for claim in extract_claims(text).claims} == {Exclusion.HEADING}
+
+
+def test_fenced_code_is_one_excluded_span() -> None:
+    text = "```py\nx = 1\n\ny = 2. Paris.\n```"
+    (claim,) = extract_claims(text).claims
+    assert (claim.excluded, claim.span.of(text)) == (Exclusion.CODE, "x = 1\n\ny = 2. Paris.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Note that the sky is blue.", "The sky is blue."),
+        ("Please note that the sky is blue.", "The sky is blue."),
+        ("It's worth noting that iOS is old.", "iOS is old."),
+        ("Note: the server is down.", "The server is down."),
+    ],
+)
+def test_what_is_announced_is_the_claim(text: str, expected: str) -> None:
+    assert (first(text).text, first(text).excluded) == (expected, None)
+
+
+@pytest.mark.parametrize("text", ["It is better.", "That's good.", "This works.", "It depends."])
+def test_a_judgement_on_a_pronoun_is_vague(text: str) -> None:
+    assert first(text).vague
+
+
+@pytest.mark.parametrize(
+    "text", ["It is red.", "Paris is good.", "This works with Linux.", "It is"]
+)
+def test_a_checkable_claim_is_not_vague(text: str) -> None:
+    assert not first(text).vague

@@ -1,0 +1,120 @@
+import pytest
+
+from veridical.pipeline.claims import extract_claims
+
+pytestmark = pytest.mark.spec("SPEC-08.07")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Paris is the capital of France, and Berlin is the capital of Germany.",
+            ["Paris is the capital of France.", "Berlin is the capital of Germany."],
+        ),
+        (
+            "Mars has two moons, but the planet Venus has none.",
+            ["Mars has two moons.", "The planet Venus has none."],
+        ),
+        (
+            "Python is typed dynamically, while Rust is typed statically.",
+            ["Python is typed dynamically.", "Rust is typed statically."],
+        ),
+        (
+            "The cat is black; however, the dog is white; the fish are red.",
+            ["The cat is black.", "The dog is white.", "The fish are red."],
+        ),
+        (
+            "Note that the server retries twice; the client does not retry.",
+            ["The server retries twice.", "The client does not retry."],
+        ),
+    ],
+)
+def test_independent_clauses_are_claims_of_their_own(text: str, expected: list[str]) -> None:
+    claims = extract_claims(text).claims
+    assert [claim.text for claim in claims] == expected
+    assert {claim.sentence for claim in claims} == {0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'He shouted "the cat is black, and the dog is white" twice.',
+        "The pets (the cat is black, and the dog is white) are old.",
+        "The distance between Paris and Berlin is 878 km.",
+        "Johnson and Johnson makes vaccines and drugs.",
+        "If the cache is full, then the old entries are dropped, and the new ones are stored.",
+        "He said that the cat is black, and that the dog is white.",
+        "The report says the cat is black, and the dog is white.",
+        "The cat, which is black, and the dog, which is white, are old.",
+        "The man who is old, and the woman who is young, are here.",
+        "In 2019, the cat was black, and the dog was white.",
+        "It has a camera, a battery, and software that is new.",
+        "The cat is black, and then was white.",
+        "The cat is black, and its tail is white.",
+        "The cat is black, and this is known.",
+        "They sell apples, pears, and products made by hand.",
+        "Both the cat is black, and the dog is white.",
+        "The colours were red and blue, respectively, and the sizes were small.",
+        "There are two reasons: the cat is black, and the dog is white.",
+        "The cat is black or the dog is white.",
+    ],
+)
+def test_an_unsafe_joint_is_not_split(text: str) -> None:
+    (claim,) = extract_claims(text).claims
+    assert claim.span.of(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "The device was released in 2019 and has a 6-inch screen.",
+            ["The device was released in 2019.", "The device has a 6-inch screen."],
+        ),
+        ("X contains A, B and C.", ["X contains A.", "X contains B.", "X contains C."]),
+        (
+            "The menu offers soup and salad.",
+            ["The menu offers soup.", "The menu offers salad."],
+        ),
+        (
+            "The Eiffel Tower was built in 1889, and it is 330 metres tall [1].",
+            ["The Eiffel Tower was built in 1889.", "The Eiffel Tower is 330 metres tall."],
+        ),
+        (
+            "The company was founded in 1999 and acquired by Acme in 2005.",
+            ["The company was founded in 1999.", "The company was acquired by Acme in 2005."],
+        ),
+        (
+            "Smith founded the company and acquired the shop.",
+            ["Smith founded the company.", "Smith acquired the shop."],
+        ),
+    ],
+)
+def test_conjuncts_with_a_shared_subject_are_parts(text: str, expected: list[str]) -> None:
+    (claim,) = extract_claims(text).claims
+    assert [part.text for part in claim.parts] == expected
+    assert all(part.span.of(text).strip(".") in part.text + text for part in claim.parts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The group includes Simon and Garfunkel.",
+        "It uses red, green and blue lights.",
+        "The lamp uses red, green and blue lights.",
+        "The colours are red, green and blue.",
+        "The cat and the dog are old.",
+        "The man who was born in 1990 and has a dog is old.",
+        "The sum of A and B is 5.",
+        "Not only the cat is black and has a tail.",
+    ],
+)
+def test_an_uncertain_coordination_has_no_parts(text: str) -> None:
+    (claim,) = extract_claims(text).claims
+    assert claim.parts == ()
+
+
+def test_each_clause_is_judged_by_itself() -> None:
+    claims = extract_claims("The cat is black, but the dog might be white.").claims
+    assert [claim.assertive for claim in claims] == [True, False]

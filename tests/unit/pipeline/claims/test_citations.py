@@ -1,0 +1,140 @@
+import pytest
+
+from veridical.pipeline.claims import extract_claims
+
+pytestmark = pytest.mark.spec("SPEC-08.08")
+
+
+def ids(text: str, *known: str) -> list[str]:
+    return [ref.id for claim in extract_claims(text, known).claims for ref in claim.citations]
+
+
+@pytest.mark.parametrize(
+    ("mark", "expected"),
+    [
+        ("[1]", ["1"]),
+        ("[12]", ["12"]),
+        ("[1-3]", ["1", "2", "3"]),
+        ("[1–3]", ["1", "2", "3"]),
+        ("[S1-S3]", ["S1", "S2", "S3"]),
+        ("[S1, S2]", ["S1", "S2"]),
+        ("[S1; S2]", ["S1", "S2"]),
+        ("[S1 S2]", ["S1", "S2"]),
+        ("[1, 3]", ["1", "3"]),
+        ("[1][2]", ["1", "2"]),
+        ("[1], [2]", ["1", "2"]),
+        ("[S-3]", ["S-3"]),
+        ("[doc.md]", ["doc.md"]),
+        ("[docs/cli.md]", ["docs/cli.md"]),
+        ("[a.py:42]", ["a.py:42"]),
+        ("[a.py:10-20]", ["a.py:10-20"]),
+        ("[a.py:1, b.md]", ["a.py:1", "b.md"]),
+        ("[ref_2]", ["ref_2"]),
+        ("[Source 1]", ["1"]),
+        ("[S1, p. 4]", ["S1"]),
+        ("(source: x)", ["x"]),
+        ("(Source: x, y)", ["x", "y"]),
+        ("(sources: [1], [2])", ["1", "2"]),
+        ("(see [1])", ["1"]),
+        ("([1], [2])", ["1", "2"]),
+        ("[^1]", ["1"]),
+        ("[^note]", ["note"]),
+        ("【1】", ["1"]),
+        ("【4:0†source】", ["4:0"]),
+        ("【4:0†doc.md】", ["doc.md"]),
+        ("[[1]](https://x.com/a)", ["https://x.com/a"]),
+        ("[source](https://x.com/a_(b))", ["https://x.com/a_(b)"]),
+    ],
+)
+def test_a_mark_is_read_and_left_out_of_the_text(mark: str, expected: list[str]) -> None:
+    text = f"Paris is the capital of France {mark}."
+    (claim,) = extract_claims(text).claims
+    assert [ref.id for ref in claim.citations] == expected
+    assert claim.text == "Paris is the capital of France."
+    assert all(ref.span.of(text) in mark for ref in claim.citations)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "[note]",
+        "[sic]",
+        "[...]",
+        "[citation needed]",
+        "[x]",
+        "[and/or]",
+        "[e.g.]",
+        "[1999]",
+        "`[1]`",
+        "`arr[1]`",
+        "arr[1]",
+        "a range of [0, 1]",
+        "a list such as = [1, 2]",
+        "the city (S1)",
+        "![alt](a.png)",
+    ],
+)
+def test_other_brackets_are_no_citations(words: str) -> None:
+    assert ids(f"He has {words} in it.") == []
+
+
+@pytest.mark.parametrize(
+    ("mark", "known"),
+    [("[note]", "note"), ("[annual report]", "annual report"), ("(S1)", "S1"), ("[0]", "0")],
+)
+def test_a_known_id_is_a_citation_whatever_its_look(mark: str, known: str) -> None:
+    assert ids(f"It rained {mark}.", known) == [known]
+
+
+def test_known_ids_match_exactly() -> None:
+    assert ids("It rained [notes].", "note") == []
+
+
+def test_link_text_stays_in_the_claim() -> None:
+    (claim,) = extract_claims("The [old tower](https://x.com/a) is high.").claims
+    assert (claim.text, claim.citations[0].id) == ("The old tower is high.", "https://x.com/a")
+
+
+def test_a_footnote_stands_for_the_source_it_names() -> None:
+    assert ids("It rained.[^1]\n\n[^1]: S3") == ["S3"]
+
+
+def test_a_footnote_of_prose_keeps_its_label() -> None:
+    assert ids("It rained.[^1]\n\n[^1]: Smith, a book") == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("According to [2], it rained.", "It rained."),
+        ("[S1] states that the sky is blue.", "The sky is blue."),
+        ("It rained, as shown in [3].", "It rained."),
+        ("It rained. [1]", "It rained."),
+        ("The rain[1] was heavy.", "The rain was heavy."),
+    ],
+)
+def test_removing_a_mark_leaves_a_sentence(text: str, expected: str) -> None:
+    assert [claim.text for claim in extract_claims(text).claims] == [expected]
+
+
+def test_the_mark_is_part_of_the_claims_span() -> None:
+    text = "- It rained. [1]\n- It snowed [2]."
+    assert [claim.span.of(text) for claim in extract_claims(text).claims] == [
+        "It rained. [1]",
+        "It snowed [2].",
+    ]
+
+
+def test_a_final_mark_speaks_for_all_claims_of_its_sentence() -> None:
+    claims = extract_claims("The cat is black, and the dog is white [7].").claims
+    assert [[ref.id for ref in claim.citations] for claim in claims] == [["7"], ["7"]]
+
+
+def test_claims_with_marks_of_their_own_keep_them() -> None:
+    claims = extract_claims("The cat is black [1], and the dog is white [2].").claims
+    assert [[ref.id for ref in claim.citations] for claim in claims] == [["1"], ["2"]]
+
+
+def test_an_earlier_mark_does_not_speak_for_a_later_claim() -> None:
+    claims = extract_claims("The cat is black [1], and the dog is white.").claims
+    assert [[ref.id for ref in claim.citations] for claim in claims] == [["1"], []]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
+from veridical.pipeline.judgement.budget import budget, dependence
+from veridical.testing import fake_estimate
+
+UNMEASURED = Unmeasured(UnmeasuredReason.BACKEND_ERROR)
+estimates = st.builds(
+    lambda p, share: fake_estimate(p, (1 - p) * share), st.floats(0, 1), st.floats(0, 1)
+)
+
+
+def test_a_budget_without_intervals_is_justified_or_not() -> None:
+    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.99)).justified is True
+    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.9)).justified is False
+
+
+def test_an_interval_that_straddles_zero_leaves_it_undecided() -> None:
+    found = budget(0.95, fake_estimate(0.5), fake_estimate(0.99, low=0.7))
+    assert found.justified is None
+    assert found.gap_interval is not None
+    assert found.gap_interval.low < 0 < found.gap_interval.high
+
+
+@pytest.mark.parametrize(
+    ("p0", "p1"), [(UNMEASURED, fake_estimate(0.9)), (fake_estimate(0.9), UNMEASURED)]
+)
+def test_bits_of_what_was_not_measured_are_unknown_not_zero(
+    p0: Estimate | Unmeasured, p1: Estimate | Unmeasured
+) -> None:
+    found = budget(0.95, p0, p1)
+    assert found.required_bits is found.observed_bits is found.gap_bits is found.justified is None
+    assert dependence(p0, p1) is None
+
+
+@given(estimates, estimates, st.floats(0, 1))
+def test_the_interval_of_the_gap_holds_the_gap(p0: Estimate, p1: Estimate, target: float) -> None:
+    found = budget(target, p0, p1)
+    assert found.gap_interval is not None
+    assert found.gap_bits is not None
+    assert found.gap_interval.low <= found.gap_bits <= found.gap_interval.high
+
+
+@pytest.mark.spec("SPEC-16.04")
+@given(estimates, estimates)
+def test_dependence_is_a_distance(p0: Estimate, p1: Estimate) -> None:
+    distance = dependence(p0, p1)
+    assert distance is not None
+    assert 0 <= distance <= 1
+    assert distance == pytest.approx(dependence(p1, p0) or 0.0)
+    assert dependence(p0, p0) == 0
+
+
+def test_dependence_sees_a_claim_turn_from_unknown_to_contradicted() -> None:
+    assert dependence(fake_estimate(0.0, 0.0), fake_estimate(0.0, 1.0)) == 1
+
+
+def test_yes_no_distributions_differ_by_p1_minus_p0() -> None:
+    found = dependence(fake_estimate(0.2, None), fake_estimate(0.9, None))
+    assert found == pytest.approx(0.7)

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from veridical.core.types import (
+    Budget,
+    Claim,
+    Exclusion,
+    Measurement,
+    Outcome,
+    Span,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+)
+from veridical.pipeline.judgement import summarise
+from veridical.testing import fake_estimate
+
+MISSING = Unmeasured(UnmeasuredReason.TIMEOUT)
+
+
+def verdict(status: Status, p1: Measurement = MISSING, gap: float | None = None) -> Verdict:
+    claim = Claim("c1", "It opened in 1998.", Span(0, 18), 0)
+    return Verdict(claim, status, "rule", (), p1, MISSING, Budget(0.95, gap_bits=gap), None)
+
+
+def question() -> Verdict:
+    asked = verdict(Status.UNVERIFIABLE)
+    return replace(asked, claim=replace(asked.claim, excluded=Exclusion.QUESTION))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "outcome"),
+    [
+        ([], Outcome.NOTHING_TO_CHECK),
+        ([Status.SUPPORTED], Outcome.GROUNDED),
+        ([Status.SUPPORTED, Status.UNDETERMINED], Outcome.UNDETERMINED),
+        ([Status.UNDETERMINED, Status.UNSUPPORTED], Outcome.FLAGGED),
+        ([Status.SUPPORTED, Status.PHANTOM_CITATION], Outcome.FLAGGED),
+        ([Status.UNVERIFIABLE], Outcome.FLAGGED),
+        ([Status.PARTIALLY_SUPPORTED], Outcome.FLAGGED),
+    ],
+)
+def test_the_outcome_follows_from_the_checked_claims(
+    statuses: list[Status], outcome: Outcome
+) -> None:
+    found = summarise([verdict(s) for s in statuses], sentences=1, latency_ms=1.0)
+    assert found.outcome is outcome
+
+
+def test_an_answer_of_questions_is_nothing_to_check_not_grounded() -> None:
+    found = summarise([question(), question()], sentences=2, latency_ms=1.0)
+    assert found.outcome is Outcome.NOTHING_TO_CHECK
+    assert found.skipped == {"question": 2}
+    assert (found.claims_extracted, found.claims_checked) == (2, 0)
+    assert found.overall_confidence is None
+
+
+def test_an_undetermined_claim_counts_neither_as_zero_nor_as_one() -> None:
+    measured = verdict(Status.SUPPORTED, fake_estimate(0.8), 1.5)
+    found = summarise([measured, verdict(Status.UNDETERMINED)], sentences=2, latency_ms=1.0)
+    assert found.overall_confidence == pytest.approx(0.8)
+    assert found.max_gap_bits == pytest.approx(1.5)
+    assert found.by_status[Status.UNDETERMINED] == 1
+
+
+def test_the_counts_by_status_add_up_to_the_claims_checked() -> None:
+    verdicts = [*(verdict(status) for status in Status), question()]
+    found = summarise(verdicts, sentences=8, latency_ms=1.0)
+    assert sum(found.by_status.values()) == found.claims_checked == len(Status)
+
+
+def test_tokens_and_cost_are_sums_over_all_that_was_asked() -> None:
+    asked = [replace(fake_estimate(0.9), tokens=10, cost_usd=0.5)] * 3
+    found = summarise([], [*asked, MISSING], sentences=0, latency_ms=1.0)
+    assert (found.tokens, found.cost_usd) == (30, 1.5)
+
+
+def test_a_cost_that_is_unknown_in_part_is_unknown() -> None:
+    asked = [replace(fake_estimate(0.9), tokens=10, cost_usd=0.5), fake_estimate(0.9)]
+    found = summarise([], asked, sentences=0, latency_ms=1.0)
+    assert found.tokens is None
+    assert found.cost_usd is None

@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from veridical.core.policy import Policy
+from veridical.core.sources import as_sources
+from veridical.core.types import (
+    Binding,
+    Citation,
+    Claim,
+    Confidence,
+    Estimate,
+    Measurement,
+    Note,
+    Part,
+    PartVerdict,
+    Passage,
+    Piece,
+    Role,
+    Span,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+)
+from veridical.pipeline.judgement import Reading, judge, quote, second_look
+from veridical.testing import fake_estimate
+
+CLAIM = Claim("c1", "All bridges opened in 1998.", Span(0, 27), 0, weaker="Some bridges did.")
+WINDOW = Piece("S1", Span(0, 20))
+BINDING = Binding(
+    citations=(Citation("S1", Span(0, 1), "S1"),),
+    with_evidence=(
+        Passage("text", (WINDOW,)),
+        Passage("both", (WINDOW, Piece("S1", Span(30, 40)))),
+    ),
+    without_evidence=(),
+    windows_total=7,
+)
+
+
+def verdict(
+    policy: Policy, p1: Measurement, p0: Measurement, claim: Claim = CLAIM, unmeasured: int = 0
+) -> Verdict:
+    return judge(claim, BINDING, Reading(p1, unmeasured=unmeasured), Reading(p0), policy)
+
+
+def test_the_windows_scored_are_those_of_the_evidence_without_the_stitched_one(
+    policy: Policy,
+) -> None:
+    found = verdict(policy, fake_estimate(0.99), fake_estimate(0.01))
+    assert found.windows_scored == (WINDOW,)
+    assert found.windows_total == 7
+
+
+def test_support_that_needs_no_evidence_is_noted(policy: Policy) -> None:
+    found = verdict(policy, fake_estimate(0.99), fake_estimate(0.99))
+    assert found.status is Status.SUPPORTED
+    assert found.notes == (Note.EVIDENCE_INDEPENDENT,)
+
+
+def test_an_unsupported_claim_is_not_called_independent(policy: Policy) -> None:
+    found = verdict(policy, fake_estimate(0.1), fake_estimate(0.1))
+    assert Note.EVIDENCE_INDEPENDENT not in found.notes
+
+
+def test_a_stated_confidence_the_evidence_does_not_pay_for_is_noted(policy: Policy) -> None:
+    sure = replace(CLAIM, confidence=Confidence(0.99, stated=True))
+    found = verdict(policy, fake_estimate(0.9), fake_estimate(0.5), sure)
+    assert found.notes == (Note.CONFIDENCE_NOT_JUSTIFIED,)
+
+
+def test_a_claim_that_states_no_confidence_gets_no_note_about_it(policy: Policy) -> None:
+    found = verdict(policy, fake_estimate(0.9), fake_estimate(0.5))
+    assert found.budget.justified is False
+    assert found.notes == ()
+
+
+def test_support_from_a_source_that_is_not_cited_is_noted(policy: Policy) -> None:
+    found = verdict(policy, fake_estimate(0.1), fake_estimate(0.9))
+    assert found.status is Status.UNSUPPORTED
+    assert Note.SUPPORTED_BY_UNCITED_SOURCE in found.notes
+
+
+def test_a_passage_that_was_not_scored_is_noted(policy: Policy) -> None:
+    found = verdict(policy, fake_estimate(0.99), fake_estimate(0.01), unmeasured=1)
+    assert Note.PARTLY_SCORED in found.notes
+
+
+@pytest.mark.parametrize(
+    ("confidence", "target"),
+    [
+        (None, 0.95),
+        (Confidence(0.6, stated=True), 0.6),
+        (Confidence(0.0, stated=True), 0.0),
+        (Confidence(0.6), 0.95),
+    ],
+)
+def test_the_target_is_the_stated_confidence_or_the_policys(
+    policy: Policy, confidence: Confidence | None, target: float
+) -> None:
+    claim = replace(CLAIM, confidence=confidence)
+    found = verdict(policy, fake_estimate(0.9), fake_estimate(0.5), claim)
+    assert found.budget.target == target
+
+
+@pytest.mark.parametrize(
+    ("p1", "role"),
+    [
+        (fake_estimate(0.99), Role.SUPPORTS),
+        (fake_estimate(0.0, 0.99), Role.CONTRADICTS),
+        (fake_estimate(0.1), Role.NEAREST),
+    ],
+)
+def test_the_deciding_sentences_are_quoted_with_their_role(
+    policy: Policy, p1: Estimate, role: Role
+) -> None:
+    sources = as_sources({"S1": "It opened in 1998. It closed in 2003."})
+    focus = Piece("S1", Span(0, 18))
+    reading = Reading(p1, Passage("whole", (Piece("S1", Span(0, 37)),), (focus,)))
+    (span,) = quote(verdict(policy, p1, fake_estimate(0.0)), reading, sources).evidence
+    assert (span.text, span.role) == ("It opened in 1998.", role)
+
+
+def unsupported(policy: Policy) -> Verdict:
+    return verdict(policy, fake_estimate(0.2), fake_estimate(0.0))
+
+
+def part(text: str, status: Status, p1: float) -> PartVerdict:
+    return PartVerdict(text, Span(0, 1), status, fake_estimate(p1))
+
+
+def test_some_parts_supported_make_a_partially_supported_claim(policy: Policy) -> None:
+    parts = [part("a", Status.SUPPORTED, 0.9), part("b", Status.UNSUPPORTED, 0.1)]
+    found = second_look(unsupported(policy), parts, None, policy)
+    assert found.status is Status.PARTIALLY_SUPPORTED
+    assert found.parts == tuple(parts)
+
+
+def test_all_parts_supported_make_a_claim_as_probable_as_the_weakest(policy: Policy) -> None:
+    parts = [part("a", Status.SUPPORTED, 0.9), part("b", Status.SUPPORTED, 0.8)]
+    found = second_look(unsupported(policy), parts, None, policy)
+    assert found.status is Status.SUPPORTED
+    assert found.p1 == fake_estimate(0.8)
+    assert found.budget.observed_bits is not None
+    assert found.budget.observed_bits > 0
+
+
+def test_only_the_softened_form_supported_is_an_over_extrapolation(policy: Policy) -> None:
+    found = second_look(unsupported(policy), [], fake_estimate(0.9), policy)
+    assert found.status is Status.PARTIALLY_SUPPORTED
+    assert Note.OVER_EXTRAPOLATION in found.notes
+    assert [p.status for p in found.parts] == [Status.UNSUPPORTED, Status.SUPPORTED]
+
+
+@pytest.mark.parametrize("weaker", [None, fake_estimate(0.1), Unmeasured(UnmeasuredReason.TIMEOUT)])
+def test_a_second_look_that_finds_nothing_changes_nothing(
+    policy: Policy, weaker: Measurement | None
+) -> None:
+    before = unsupported(policy)
+    parts = [part("a", Status.UNSUPPORTED, 0.1)]
+    assert second_look(before, parts, weaker, policy) == before
+
+
+def test_a_claim_that_was_not_asked_has_no_notes(policy: Policy) -> None:
+    disabled = Unmeasured(UnmeasuredReason.DISABLED)
+    assert verdict(policy, disabled, disabled).notes == ()
+
+
+def test_parts_keep_their_place(policy: Policy) -> None:
+    claim = replace(CLAIM, parts=(Part("a", Span(0, 3)),))
+    assert verdict(policy, fake_estimate(0.9), fake_estimate(0.1), claim).claim.parts == claim.parts

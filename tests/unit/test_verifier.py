@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import anyio
+import pytest
+
+from veridical.core.policy import Policy
+from veridical.core.types import (
+    Measurement,
+    Note,
+    Outcome,
+    Query,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.errors import BackendError, SourceError, TextError
+from veridical.pipeline.reports import Report
+from veridical.testing import FakeBackend, fake_estimate
+from veridical.verifier import Case, Verifier
+
+SOURCES = {
+    "S1": "The bridge opened in 1998. It carries nine thousand vehicles a day.",
+    "S2": "A ferry ran until the spring of 1998. The ferry sank in 2003.",
+}
+
+
+CLAIM_TEXT = "the text of a claim"
+
+
+def stated(query: Query) -> Measurement:
+    """Support a claim whose words all stand in the context; oppose one that says never."""
+    if "never" in query.claim:
+        return fake_estimate(0.02, 0.95)
+    found = all(word.strip(".,") in query.context for word in query.claim.split())
+    return fake_estimate(0.95 if found else 0.02)
+
+
+def check(
+    answer: str,
+    answers: Callable[[Query], Measurement] = stated,
+    policy: Policy | None = None,
+    **more: object,
+) -> Report:
+    async def run() -> Report:
+        async with Verifier(FakeBackend(answers), policy=policy) as verifier:
+            return await verifier.check(answer, SOURCES, **more)  # type: ignore[arg-type]
+
+    return anyio.run(run)
+
+
+def statuses(report: Report) -> list[str]:
+    return [verdict.status.value for verdict in report.claims]
+
+
+@pytest.mark.spec("SPEC-08.03")
+@pytest.mark.spec("SPEC-08.19")
+def test_an_answer_is_checked_claim_by_claim() -> None:
+    report = check("The bridge opened in 1998 [S1]. The ferry never sank [S2]. Is that all?")
+    assert statuses(report) == ["supported", "contradicted", "unverifiable"]
+    assert report.summary.outcome is Outcome.FLAGGED
+    assert report.summary.skipped == {"question": 1}
+
+
+def test_a_misattributed_claim_is_unsupported_and_says_where_support_is() -> None:
+    (verdict,) = check("The ferry sank in 2003 [S1].").claims
+    assert verdict.status is Status.UNSUPPORTED
+    assert Note.SUPPORTED_BY_UNCITED_SOURCE in verdict.notes
+
+
+def test_an_unknown_id_is_a_phantom_though_the_claim_holds() -> None:
+    (verdict,) = check("The ferry sank in 2003 [S2, S7].").claims
+    assert verdict.status is Status.PHANTOM_CITATION
+    assert [(c.id, c.resolved) for c in verdict.citations] == [("S2", True), ("S7", False)]
+
+
+def test_evidence_has_the_text_at_its_place() -> None:
+    (verdict,) = check("The bridge opened in 1998 [S1].").claims
+    for evidence in verdict.evidence:
+        assert evidence.text == evidence.span.of(SOURCES[evidence.source])
+
+
+def test_a_claim_supported_by_another_source_too_is_evidence_independent() -> None:
+    (verdict,) = check("The bridge opened in 1998 [S1].", lambda _: fake_estimate(0.95)).claims
+    assert Note.EVIDENCE_INDEPENDENT in verdict.notes
+
+
+def test_a_softened_form_that_holds_makes_an_over_extrapolation() -> None:
+    def weak(query: Query) -> Measurement:
+        return fake_estimate(0.1 if query.claim.startswith("All") else 0.9)
+
+    (verdict,) = check("All bridges carry vehicles.", weak).claims
+    assert verdict.status is Status.PARTIALLY_SUPPORTED
+    assert Note.OVER_EXTRAPOLATION in verdict.notes
+
+
+@pytest.mark.spec("SPEC-08.42")
+@pytest.mark.spec("SPEC-08.43")
+def test_a_backend_that_raises_leaves_the_claims_undetermined() -> None:
+    def fail(_: Query) -> Measurement:
+        raise RuntimeError(CLAIM_TEXT)
+
+    report = check("The bridge opened in 1998.", fail)
+    assert report.summary.outcome is Outcome.UNDETERMINED
+    assert report.claims[0].p1 == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "RuntimeError")
+    assert CLAIM_TEXT not in report.to_json()
+
+
+class _TooFew(FakeBackend):
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        return (await super().estimate(queries))[1:]
+
+
+def test_a_backend_that_loses_a_measurement_leaves_the_claims_undetermined() -> None:
+    verifier = Verifier(_TooFew(stated))
+    report = anyio.run(verifier.check, "The bridge opened in 1998.", SOURCES)
+    assert report.summary.outcome is Outcome.UNDETERMINED
+
+
+def test_a_backend_that_cannot_start_is_an_error() -> None:
+    def fail(_: Query) -> Measurement:
+        raise BackendError(CLAIM_TEXT)
+
+    with pytest.raises(BackendError):
+        check("The bridge opened in 1998.", fail)
+
+
+@pytest.mark.spec("SPEC-08.42")
+def test_one_unmeasured_claim_does_not_lose_the_others() -> None:
+    def half(query: Query) -> Measurement:
+        timeout = Unmeasured(UnmeasuredReason.TIMEOUT)
+        return timeout if "ferry" in query.claim else stated(query)
+
+    report = check("The bridge opened in 1998. The ferry sank in 2003.", half)
+    assert statuses(report) == ["supported", "undetermined"]
+    assert report.summary.outcome is Outcome.UNDETERMINED
+
+
+def test_an_answer_without_claims_is_nothing_to_check() -> None:
+    report = check("Hello! How can I help you?")
+    assert report.summary.outcome is Outcome.NOTHING_TO_CHECK
+
+
+@pytest.mark.parametrize("answer", ["", " \n\t ", "a lone \ud800 surrogate"])
+def test_an_answer_that_cannot_be_checked_is_a_named_error(answer: str) -> None:
+    with pytest.raises(TextError):
+        check(answer)
+
+
+def test_no_sources_are_a_named_error() -> None:
+    with pytest.raises(SourceError):
+        anyio.run(Verifier(FakeBackend(stated)).check, "A claim.", {})
+
+
+def test_the_report_shows_the_thresholds_in_force() -> None:
+    report = check("The bridge opened in 1998.", policy=Policy(support_threshold=0.99))
+    assert report.policy.support_threshold == 0.99
+    assert report.policy.contradiction_threshold == 0.5
+    assert statuses(report) == ["unsupported"]
+
+
+def test_a_policy_for_one_check_wins_over_the_verifiers() -> None:
+    verifier = Verifier(FakeBackend(stated), policy=Policy(support_threshold=0.99))
+    mild = Policy(support_threshold=0.5)
+    report = anyio.run(partial(verifier.check, "It carries.", SOURCES, policy=mild))
+    assert report.policy.support_threshold == 0.5
+
+
+def test_the_question_reaches_the_backend() -> None:
+    fake = FakeBackend(stated)
+    anyio.run(Verifier(fake).check, "The bridge opened in 1998.", SOURCES, "When?")
+    assert {query.question for query in fake.queries} == {"When?"}
+
+
+def test_progress_begins_at_zero_and_ends_with_every_query() -> None:
+    told: list[tuple[int, int]] = []
+    answer = " ".join(f"The bridge number {i} opened in 1998." for i in range(40))
+    check(answer, progress=lambda done, total: told.append((done, total)))
+    assert told[0][0] == 0
+    assert told[-1][0] == told[-1][1]
+    assert told == sorted(told)
+
+
+def test_one_bad_case_does_not_lose_the_others() -> None:
+    good = Case("The bridge opened in 1998.", SOURCES)
+    results = anyio.run(Verifier(FakeBackend(stated)).check_many, [good, Case("", SOURCES), good])
+    assert [type(result) for result in results] == [Report, TextError, Report]
+
+
+def test_every_window_is_scored_when_all_are_asked_for() -> None:
+    text = " ".join(f"Sentence number {i} says something about topic{i}." for i in range(100))
+    verifier = Verifier(FakeBackend(stated), policy=Policy(windows="all"))
+    report = anyio.run(verifier.check, "It says something.", {"S1": text})
+    (verdict,) = report.claims
+    assert len(verdict.windows_scored) == verdict.windows_total > 3
