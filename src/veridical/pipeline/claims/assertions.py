@@ -10,6 +10,8 @@ from veridical.pipeline.claims.imperatives import is_instruction
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
 
 _QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
+# What is asserted is that someone asked.
+_QUOTED_QUESTION = re.compile(r"^[^\"“]*\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
 _OPEN_QUESTION = re.compile(
     r"(?:what|who|where|when|why|how|which)(?: \w+)? "
     r"(?:is|are|was|were|do|does|did|can|should|would)"
@@ -44,7 +46,7 @@ _GREETING = re.compile(
     | i\sapologi[sz]e\b | (?:my\s)?apologies\b | sorry\b
     | as\san\s(?:ai|artificial|llm)\b
     | i\s(?:could\snot|couldn(?:'|’)t|cannot|can(?:'|’)t|can\snot|was\s(?:unable|not\sable)
-        |do(?:\snot|n(?:'|’)t)\s(?:know|have)|did(?:\snot|n(?:'|’)t)\sfind)\b
+        |do(?:\snot|n(?:'|’)t)\s(?:know|have)|did(?:\snot|n(?:'|’)t)\sfind)\b(?!.*\bbut\b)
     | (?:best|kind|warm)\sregards\b
     | (?:here(?:'|’)?s?|here\s(?:is|are)|below\s(?:is|are)|the\sfollowing\s(?:is|are))\b
         [^.]{0,200}:$
@@ -89,6 +91,8 @@ def _is_greeting(text: str) -> bool:
 
 
 def _is_question(text: str) -> bool:
+    if _QUOTED_QUESTION.search(text):
+        return False
     return bool(_QUESTION.search(text) or _OPEN_QUESTION.match(text))
 
 

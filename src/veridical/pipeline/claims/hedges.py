@@ -31,7 +31,7 @@ _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
 _CONTRACT = re.compile(
     r"\bshall\b|\b(?i:licensee|licensor|lessee|lessor|landlord|recipient)\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
-    r"|Supplier|Agreement|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
+    r"|Supplier|Agreement|Confidential Information|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
 )
 _YOU_MAY = re.compile(r"\b(?:[Oo]nly \w+|[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $")
 _REPORTED = re.compile(

@@ -6,6 +6,7 @@ import re
 
 from veridical.pipeline.claims.lexicon import (
     AMBIGUOUS_PAST,
+    AUXILIARIES,
     DETERMINERS,
     FINITE,
     PREPOSITIONS,
@@ -43,7 +44,7 @@ _NOUN_VERBS = word_set(
 _OBJECTS = word_set("sure it them that me us up out off down with")
 
 _POLITE = re.compile(
-    r"(?:please|kindly|let(?:'|’)s|let us|do not|don(?:'|’)t|make sure|be sure)\b", re.IGNORECASE
+    r"(?i:please|kindly|let us|make sure|be sure)\b|(?i:do not|don(?:'|’)t|let(?:'|’)s) [a-z]"
 )
 _ADVICE_NOUN = re.compile(
     r"(?:always|never|then|next|now|also|simply|just|first|finally)\b,? ", re.IGNORECASE
@@ -83,8 +84,10 @@ def _is_imperative(verb: str, following: str | None, rest: str) -> bool:
     word = following.strip("`\"'“”‘’*.,;:()!").lower()
     if word in FINITE or word in AMBIGUOUS_PAST or word == "of":
         return False
+    if rest.partition(" ")[0] in AUXILIARIES:
+        return False
     if word in DETERMINERS | _OBJECTS or following[0] in "`\"“'‘":
         return True
     if verb not in _VERBS:
-        return following[0].isdigit()
+        return following[0].isdigit() and not has_finite_verb(rest)
     return word in PREPOSITIONS or word.endswith("ly") or not has_finite_verb(f"{word} {rest}")

@@ -85,14 +85,16 @@ class _Reading:
         """Return `S V1 ...` and `S V2 ...` of `S V1 ... and V2 ...`."""
         found: list[Conjunct] = []
         shared: tuple[Span, ...] = ()
-        start = self.clause.start
+        start, verb = self.clause.start, self.tokens[self.verb]
         for joint in self._joints(_AND):
             right = self._tokens(joint.end)
             shared_next = self._shared(right)
-            if shared_next is None or governs(self._between(start, joint.start)):
+            left = self._between(start, joint.start)
+            # "caught and killed the man": the object is shared, the left is incomplete.
+            if shared_next is None or governs(left) or left[-1].span == verb.span:
                 continue
             found.append(Conjunct(shared, Span(start, joint.start)))
-            shared, start = shared_next
+            shared, start = shared_next, joint.end
         return [*found, Conjunct(shared, Span(start, self.clause.end))] if found else []
 
     def objects(self) -> list[Conjunct]:
@@ -107,16 +109,14 @@ class _Reading:
         first = Conjunct((), Span(self.clause.start, items[0].end))
         return [first, *(Conjunct(head, item) for item in items[1:])]
 
-    def _shared(self, right: Sequence[Token]) -> tuple[tuple[Span, ...], int] | None:
-        """Return what `right` takes over from the left, and where its own words start."""
+    def _shared(self, right: Sequence[Token]) -> tuple[Span, ...] | None:
+        """Return what `right` takes over from the left; None if it is no predicate."""
         if len(right) < 2:  # noqa: PLR2004 -- a verb and something after it
             return None
-        if right[0].word in {"he", "she", "it"} and self._agrees(right[1:]):
-            return (self.subject,), right[1].span.start
         if self._agrees(right):
-            return (self.subject,), right[0].span.start
+            return (self.subject,)
         if (auxiliary := self._shared_auxiliary(right)) is not None:
-            return (self.subject, auxiliary), right[0].span.start
+            return (self.subject, auxiliary)
         return None
 
     def _agrees(self, right: Sequence[Token]) -> bool:
@@ -160,6 +160,8 @@ class _Reading:
         words = [tokens_of(self.masked, item, self.protected) for item in items]
         if len(items) < 2 or not all(0 < len(each) <= _MAX_ITEM_WORDS for each in words):  # noqa: PLR2004 -- a list
             return False
+        if any(_is_no_thing(each[0]) for each in words) or _is_apposition(words):
+            return False
         flat = [token for each in words for token in each]
         if governs(flat) or any(token.word in FINITE for token in flat):
             return False
@@ -181,6 +183,17 @@ class _Reading:
 
 def _is_past(word: str) -> bool:
     return word in PAST or word in AMBIGUOUS_PAST or is_regular_past(word)
+
+
+def _is_no_thing(token: Token) -> bool:
+    """Say whether an item starts like a participle or an addition: `including B`, `taken to`."""
+    word = token.word
+    return word in PREPOSITIONS or _is_past(word) or word.endswith(("ing", "en")) or word == "such"
+
+
+def _is_apposition(words: Sequence[Sequence[Token]]) -> bool:
+    """Say whether later items may be the names of the first: `two schools, St. Ann and Eton`."""
+    return any(_is_name(each) for each in words[1:]) and not _is_name(words[0])
 
 
 def _is_name(tokens: Sequence[Token]) -> bool:

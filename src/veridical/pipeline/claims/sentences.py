@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 # nupunkt's time grows with the square of a token's or a window's length.
 _WINDOW = 8192
 _LONG_TOKEN = re.compile(r"\S{120,}")
-_MAX_QUOTE = 400
+# Longer quotations are split like any text: evidence is searched sentence by sentence.
+_MAX_QUOTE = 200
 
 _ENDER = re.compile(r"[.!?…](?!\w)|[。！？｡؟۔।॥]")
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)

@@ -27,7 +27,8 @@ _RULES = tuple(
             "some ",
         ),
         (
-            _NOT + r"\b(e)very (?!(?:time|day|week|month|year|hour|second|minute|other)\b|\d)",
+            _NOT
+            + r"\b(e)very (?!(?:two|three|four|five|six|ten|few|time|day|week|month|year|hour|second|minute|other)\b|\d)",
             "some ",
         ),
         (_NOT + r"\b(e)very(?=one\b|body\b|thing\b)", "some"),
@@ -42,6 +43,7 @@ _RULES = tuple(
         (r"\bwon['’]t\b", "may not"),
         (_NOT_NOUN + r"\bwill (?=[a-z])", "may "),
         (r"\bmust (?!not\b)(?=[a-z])", "may "),
+        (r"\b(t)he only (?=\w+s\b)", "the "),
         (r"\b(t)he only (?=[aeiou])", "an "),
         (r"\b(t)he only (?=[a-z])", "a "),
         (_NOT + r"(?<!\b[Ii]f )\bonly (?!if\b|when\b|then\b|after\b|by\b|because\b)", ""),

@@ -99,6 +99,8 @@ def finite_verb(tokens: Sequence[Token]) -> int | None:
         if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
             return None
         if _is_verb(tokens, index):
+            if tokens[index - 1].word in {"and", "or", "but"}:
+                return None
             return index if index + 1 < len(tokens) else None
     return None
 

@@ -12,6 +12,13 @@ import re
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
+from veridical.pipeline.claims.lexicon import (
+    DETERMINERS,
+    FINITE,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +65,7 @@ def paragraphs(text: str, lines: Sequence[Line]) -> list[Span]:
 def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
     if before.hard_break or _is_record(after.content):
         return False
-    if opening is not before and after.indent >= before.indent + _HANGING_INDENT:
+    if after.indent >= before.indent + _HANGING_INDENT:
         return False
     wrapped = _is_wrapped(before.content, after.content, width)
     is_prose_width = _WRAPPED_WIDTH <= len(before.content) <= _MAX_WRAPPED_WIDTH
@@ -68,7 +75,13 @@ def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
         return True
     if after.content[0].islower():
         return wrapped or opening.content[0].isupper()
-    return wrapped and is_prose_width
+    return wrapped and is_prose_width and not _opens_sentence(after.content)
+
+
+def _opens_sentence(content: str) -> bool:
+    """Say whether a line starts with a word that has a capital only at the start of a sentence."""
+    word = content.partition(" ")[0].lower()
+    return word != "i" and word in DETERMINERS | PREPOSITIONS | PRONOUNS | SUBORDINATORS | FINITE
 
 
 def _is_wrapped(before: str, after: str, width: int) -> bool:

@@ -22,6 +22,7 @@ def weaker(text: str) -> str | None:
         ("Dogs must bark.", "Dogs may bark."),
         ("Dogs definitely bark.", "Dogs possibly bark."),
         ("Only dogs bark.", "Dogs bark."),
+        ("The only moons are cold.", "The moons are cold."),
         ("Io is the only moon.", "Io is a moon."),
         ("Io is the only orange moon.", "Io is an orange moon."),
     ],

@@ -1,0 +1,5 @@
+"""`python -m veridical` is the command line."""
+
+from veridical.interfaces.cli import main
+
+main()

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NUMBER = re.compile(r"[+-]?\d[\d.,]* ms|[+-]?\d+\.\d+")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def shape(text: str) -> list[str]:
+    """Leave out measured figures, which differ a little from one processor to another."""
+    return [re.sub(r"\s+", " ", NUMBER.sub("N", line)).strip() for line in text.splitlines()]
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_the_demo_prints(demo_output: str) -> None:
+    assert shape(blocks("text")[0]) == shape(demo_output)
+
+
+@pytest.mark.slow
+def test_the_python_example_prints_what_the_readme_says(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", blocks("python")[0]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == blocks("text")[1]
+
+
+def test_every_document_the_readme_links_to_exists() -> None:
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("status", "claim"),
+    [
+        ("✓", "c1"),
+        ("✗", "c13"),
+        ("○", "c8"),
+        ("†", "c11"),
+    ],
+)
+def test_the_demo_shows_each_kind_of_verdict(demo_output: str, status: str, claim: str) -> None:
+    assert f"{status}{claim}" in demo_output
+    assert "citation does no work" in demo_output
+
+
+@pytest.fixture(scope="module")
+def demo_output(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Run the demo's own command line, as the Makefile has it."""
+    example = ROOT / "examples" / "eddystone"
+    names = {"S1": "history.md", "S2": "smeaton.html", "S3": "today.txt"}
+    sources = [f"--source={key}={example / name}" for key, name in names.items()]
+    page = tmp_path_factory.mktemp("demo") / "report.html"
+    run = subprocess.run(
+        [sys.executable, "-m", "veridical", "check", example / "answer.md", *sources]
+        + ["--html", page],
+        env={"COLUMNS": "100", "PATH": "", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert run.returncode == 1, run.stderr
+    assert "<!doctype html>" in page.read_text(encoding="utf-8")[:200].lower()
+    return run.stdout.rstrip("\n") + "\n"

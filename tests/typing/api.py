@@ -1,0 +1,51 @@
+"""What users write, checked by mypy and never run."""
+
+from __future__ import annotations
+
+import veridical
+from veridical.core.types import Estimate, Unmeasured
+from veridical.testing import FakeBackend, check_backend, fake_estimate
+
+
+def one_call() -> str:
+    report: veridical.Report = veridical.check("An answer.", sources={"S1": "A text."})
+    report.raise_for_flagged()
+    return report.to_json() + report.to_html() + str(report)
+
+
+def each_claim(report: veridical.Report) -> list[float]:
+    found: list[float] = []
+    for verdict in report.claims:
+        match verdict.p1:
+            case Estimate(supported=p):
+                found.append(p)
+            case Unmeasured(reason=reason):
+                print(reason.value)  # noqa: T201 -- an example
+    return found
+
+
+def kept_open(answers: list[str], text: str) -> list[veridical.Report]:
+    policy = veridical.Policy(support_threshold=0.8, windows="all")
+    with veridical.SyncVerifier.from_settings() as verifier:
+        return [verifier.check(answer, {"S1": text}, policy=policy) for answer in answers]
+
+
+async def awaited(answer: str) -> veridical.Report:
+    sources = [veridical.Source("S1", "A text."), veridical.Source("S2", "Another.")]
+    async with veridical.Verifier.from_settings() as verifier:
+        first = await verifier.check(answer, sources, "A question?")
+        await verifier.check(answer, ["A text.", "Another."])
+        await verifier.check(answer, [{"id": "S1", "text": "A text."}])
+    await verifier.check_many([veridical.Case(answer, sources)])
+    await veridical.acheck(answer, sources, backend="embedded")
+    return first
+
+
+async def own_backend() -> None:
+    fake = FakeBackend(lambda query: fake_estimate(0.9 if query.context else 0.1))
+    await check_backend(fake)
+    veridical.Verifier(fake)
+
+
+def bits() -> float:
+    return veridical.budget_gap_bits(0.95, 0.5, 0.99) + veridical.required_bits(0.95, 0.5)
