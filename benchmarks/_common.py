@@ -1,4 +1,4 @@
-"""What the measurements share: timing in turns, the bare model session, the page with the result."""
+"""What the measurements share: timing in turns, the bare model session, the result page."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def _end(page: Page, chosen: argparse.Namespace) -> list[str]:
         *required,
         f"`.venv/bin/python benchmarks/{script} --rounds {chosen.rounds}`,",
         f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {CORES} cores,",
-        f"Python {platform.python_version()}, onnxruntime {version('onnxruntime')}. "
+        f"Python {platform.python_version()}, onnxruntime {version('onnxruntime')}.",
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
     ]
 

@@ -17,18 +17,119 @@ if TYPE_CHECKING:
 WORDS = 2000
 """Words of a source."""
 
-_FIRST = """Alder Amber Arl Ash Bar Beck Birch Black Brad Bram Cal Carn Clay Cold Crow Dal Dun East
-Elm Fair Fern Glen Gran Hal Har Hart High Holm Ivy Kel Kirk Lang Lin Marl Mill Mor Nether North Oak
-Old Pen Quarry Raven Red Rush Sand Silver Stan Thorn Up Wal Wel West Whit Win Wood Yar""".split()
-_SECOND = """beck borough bourne bridge bury by combe cote dale den field fold ford gate ham hurst
-ley low mere mond mouth ness over port ridge shaw side stead stoke thorpe ton vale wall water well
-wick worth""".split()
+_FIRST = [
+    "Alder",
+    "Amber",
+    "Arl",
+    "Ash",
+    "Bar",
+    "Beck",
+    "Birch",
+    "Black",
+    "Brad",
+    "Bram",
+    "Cal",
+    "Carn",
+    "Clay",
+    "Cold",
+    "Crow",
+    "Dal",
+    "Dun",
+    "East",
+    "Elm",
+    "Fair",
+    "Fern",
+    "Glen",
+    "Gran",
+    "Hal",
+    "Har",
+    "Hart",
+    "High",
+    "Holm",
+    "Ivy",
+    "Kel",
+    "Kirk",
+    "Lang",
+    "Lin",
+    "Marl",
+    "Mill",
+    "Mor",
+    "Nether",
+    "North",
+    "Oak",
+    "Old",
+    "Pen",
+    "Quarry",
+    "Raven",
+    "Red",
+    "Rush",
+    "Sand",
+    "Silver",
+    "Stan",
+    "Thorn",
+    "Up",
+    "Wal",
+    "Wel",
+    "West",
+    "Whit",
+    "Win",
+    "Wood",
+    "Yar",
+]
+_SECOND = [
+    "beck",
+    "borough",
+    "bourne",
+    "bridge",
+    "bury",
+    "by",
+    "combe",
+    "cote",
+    "dale",
+    "den",
+    "field",
+    "fold",
+    "ford",
+    "gate",
+    "ham",
+    "hurst",
+    "ley",
+    "low",
+    "mere",
+    "mond",
+    "mouth",
+    "ness",
+    "over",
+    "port",
+    "ridge",
+    "shaw",
+    "side",
+    "stead",
+    "stoke",
+    "thorpe",
+    "ton",
+    "vale",
+    "wall",
+    "water",
+    "well",
+    "wick",
+    "worth",
+]
 _PEOPLE = """Ada Kessler|Bruno Vance|Clara Whitlow|Daniel Okafor|Edith Marlowe|Felix Brandt|Greta
 Lindqvist|Hugo Serrano|Irene Castell|Jonas Petrov|Katrin Mbeki|Leo Farrant|Mina Halloran|Nils Ostby|
 Olga Renner|Paul Derrington""".replace("\n", " ").split("|")
-_STUFF = "steel|granite|reinforced concrete|wrought iron|sandstone|timber".split("|")
-_GOODS = "pumps|paper|glass lenses|bicycles|marine engines|textiles|cement|clocks".split("|")
-_ROCK = "limestone|slate|chalk|basalt|clay|gneiss".split("|")
+_STUFF = ["steel", "granite", "reinforced concrete", "wrought iron", "sandstone", "timber"]
+_GOODS = [
+    "pumps",
+    "paper",
+    "glass lenses",
+    "bicycles",
+    "marine engines",
+    "textiles",
+    "cement",
+    "clocks",
+]
+_ROCK = ["limestone", "slate", "chalk", "basalt", "clay", "gneiss"]
 
 
 @dataclass(frozen=True)

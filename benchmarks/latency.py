@@ -25,7 +25,6 @@ from _common import (
     wall,
 )
 from _texts import case
-
 from veridical import SyncVerifier
 
 if TYPE_CHECKING:

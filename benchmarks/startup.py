@@ -92,9 +92,7 @@ def child(arguments: Sequence[str], peaks: list[float] | None = None) -> Timing:
     return Timing(elapsed, usage.ru_utime + usage.ru_stime)
 
 
-def requirements(
-    found: dict[str, list[Timing]], loading: float, peak: float
-) -> list[Requirement]:
+def requirements(found: dict[str, list[Timing]], loading: float, peak: float) -> list[Requirement]:
     """Hold the measurements against the limits."""
     limits, heavy = Limits(), _output(LOADED).split()
     helping, checking = wall(found[HELP]), wall(found[CHECK])
@@ -109,7 +107,9 @@ def requirements(
             f"`veridical --help` within {limits.help} s", f"{helping:.2f} s", helping < limits.help
         ),
         Requirement(
-            f"`veridical check` within {limits.check} s", f"{checking:.2f} s", checking < limits.check
+            f"`veridical check` within {limits.check} s",
+            f"{checking:.2f} s",
+            checking < limits.check,
         ),
         Requirement(
             f"its memory within {limits.memory:.0f} MB", f"{peak:.0f} MB", peak < limits.memory

@@ -118,7 +118,7 @@ def report(scored: list[Scored], rows: int) -> str:
     lines = [
         "# Thresholds of the embedded verifier",
         "",
-        f"`.venv/bin/python benchmarks/thresholds.py --rows {rows} --write`: {len(scored)} claims of "
+        f"`.venv/bin/python benchmarks/thresholds.py --rows {rows} --write`: {len(scored)} claims of",
         f"{len(files)} development files that may be used for shipped weights; means over files.",
         "",
         "| support threshold | balanced accuracy | supported claims missed |",
@@ -128,13 +128,20 @@ def report(scored: list[Scored], rows: int) -> str:
         pairs = [_balanced(scored, file, threshold) for file in files]
         accuracy, missed = fmean(p[0] for p in pairs), fmean(p[1] for p in pairs)
         lines.append(f"| {threshold:.2f} | {accuracy:.3f} | {missed:.1%} |")
-    lines += ["", "| contradiction threshold | contradicted found | supported called contradicted |"]
+    lines += [
+        "",
+        "| contradiction threshold | contradicted found | supported called contradicted |",
+    ]
     lines += ["|---|---|---|"]
     for threshold in CANDIDATES:
         found = _share(scored, threshold, lambda s: s.label3 == "contradicted")
         wrong = _share(scored, threshold, lambda s: s.supported)
         lines.append(f"| {threshold:.2f} | {found:.1%} | {wrong:.1%} |")
-    lines += ["", "Reliability: claims per bin of P(supported), and the share that were supported", ""]
+    lines += [
+        "",
+        "Reliability: claims per bin of P(supported), and the share that were supported",
+        "",
+    ]
     lines += ["| bin | claims | low | high |", "|---|---|---|---|"]
     for index, (count, low, high) in enumerate(reliability(scored)):
         lines.append(f"| {index / BINS:.1f} | {count} | {low:.3f} | {high:.3f} |")

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
+
 from _common import (
     CORES,
     Page,
@@ -31,7 +32,6 @@ from _common import (
     wall,
 )
 from _texts import case
-
 from veridical import SyncVerifier
 
 if TYPE_CHECKING:

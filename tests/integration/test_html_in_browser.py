@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from veridical.core.assessment import Outcome, Summary
 from veridical.core.policy import Policy
 from veridical.core.types import (
     BackendInfo,
@@ -17,12 +18,10 @@ from veridical.core.types import (
     Estimate,
     Estimator,
     EvidenceSpan,
-    Outcome,
     Role,
     Source,
     Span,
     Status,
-    Summary,
     Verdict,
 )
 from veridical.pipeline.reports.report import Report

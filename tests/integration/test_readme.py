@@ -65,10 +65,19 @@ def demo_output(tmp_path_factory: pytest.TempPathFactory) -> str:
     example = ROOT / "examples" / "eddystone"
     names = {"S1": "history.md", "S2": "smeaton.html", "S3": "today.txt"}
     sources = [f"--source={key}={example / name}" for key, name in names.items()]
+    answer = example / "answer.md"
     page = tmp_path_factory.mktemp("demo") / "report.html"
     run = subprocess.run(
-        [sys.executable, "-m", "veridical", "check", example / "answer.md", *sources]
-        + ["--html", page],
+        [
+            sys.executable,
+            "-m",
+            "veridical",
+            "check",
+            answer,
+            "--html",
+            page,
+            *sources,
+        ],
         env={"COLUMNS": "100", "PATH": "", "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",

@@ -134,14 +134,12 @@ def test_all_problems_of_all_layers_are_listed_at_once(
 ) -> None:
     (folder / "veridical.yaml").write_text("thread: 2\npolicy: {windows: 0}\n")
     monkeypatch.setenv("VERIDICAL_THREADS", "many")
+    threads = "a whole number from 1, or null for every CPU this process may use"
     assert problems(policy={"target_confidence": float("nan")}).splitlines() == [
         "4 problems in the configuration",
         "  - veridical.yaml: policy.windows: must be a whole number from 1, or 'all', not 0",
         "  - veridical.yaml: thread: unknown key, did you mean threads?",
-        (
-            "  - environment: VERIDICAL_THREADS: must be a whole number from 1, or null for every CPU "
-            "this process may use, not text"
-        ),
+        f"  - environment: VERIDICAL_THREADS: must be {threads}, not text",
         "  - --target-confidence: must be a number from 0 to 1, not nan",
     ]
 

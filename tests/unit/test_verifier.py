@@ -6,16 +6,9 @@ from functools import partial
 import anyio
 import pytest
 
+from veridical.core.assessment import Outcome
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Measurement,
-    Note,
-    Outcome,
-    Query,
-    Status,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Measurement, Note, Query, Status, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report
 from veridical.testing import FakeBackend, fake_estimate

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.assessment import Assessment, Outcome, Summary
 from veridical.core.policy import Policy
 from veridical.core.types import (
-    Assessment,
     BackendInfo,
     Budget,
     Citation,
@@ -21,13 +21,11 @@ from veridical.core.types import (
     Estimate,
     Estimator,
     Exclusion,
-    Outcome,
     Passage,
     Piece,
     Source,
     Span,
     Status,
-    Summary,
     Unmeasured,
     UnmeasuredReason,
     Verdict,

@@ -14,8 +14,9 @@ from typer.testing import CliRunner
 
 import veridical.composition
 import veridical.sync
+from veridical.core.assessment import Outcome, Summary
 from veridical.core.policy import Policy
-from veridical.core.types import BackendInfo, Estimator, Outcome, Source, Summary
+from veridical.core.types import BackendInfo, Estimator, Source
 from veridical.errors import BackendError, ConfigurationError
 from veridical.interfaces.cli import check, output
 from veridical.interfaces.cli.app import app

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from veridical.core.types import Outcome, ensure_text
+from veridical.core.assessment import Outcome
+from veridical.core.types import ensure_text
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
 

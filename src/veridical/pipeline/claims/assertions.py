@@ -11,7 +11,7 @@ from veridical.pipeline.claims.lexicon import has_finite_verb, words
 
 _QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
 # What is asserted is that someone asked.
-_QUOTED_QUESTION = re.compile(r"^[^\"“]*\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
+_QUOTED_QUESTION = re.compile(r"\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
 _OPEN_QUESTION = re.compile(
     r"(?:what|who|where|when|why|how|which)(?: \w+)? "
     r"(?:is|are|was|were|do|does|did|can|should|would)"
@@ -91,7 +91,7 @@ def _is_greeting(text: str) -> bool:
 
 
 def _is_question(text: str) -> bool:
-    if _QUOTED_QUESTION.search(text):
+    if _QUOTED_QUESTION.match(text):
         return False
     return bool(_QUESTION.search(text) or _OPEN_QUESTION.match(text))
 

@@ -27,11 +27,14 @@ _HEDGE = re.compile(
     r"|\b(?i:there is|there's|there’s) a (?:\w+ )?(?:chance|possibility) that\b"
     r"|\b(?i:I am|I'm|I’m|we are) (?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)\b"
 )
+# How far around a hedge to look for what governs it; without a bound, time grows with the square.
+_REACH = 300
 _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
 _CONTRACT = re.compile(
     r"\bshall\b|\b(?i:licensee|licensor|lessee|lessor|landlord|recipient)\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
-    r"|Supplier|Agreement|Confidential Information|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
+    r"|Supplier|Agreement"
+    r"|Confidential Information|Contractor|Borrower|Lender|Lessee|Lessor|Employee|Employer)\b"
 )
 _YOU_MAY = re.compile(r"\b(?:[Oo]nly \w+|[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $")
 _REPORTED = re.compile(
@@ -54,7 +57,7 @@ def is_hedged(text: str) -> bool:
 
 
 def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:
-    before = text[: hedge.start()]
+    before = text[max(0, hedge.start() - _REACH) : hedge.start()]
     if hedge[0] == "may" and _is_permission(text, hedge.start()):
         return False
     if _REPORTED.search(before) and not _FIRST_PERSON.search(before):
@@ -65,7 +68,7 @@ def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:
 def _is_permission(text: str, start: int) -> bool:
     return bool(
         _PERMISSION.match(text, start)
-        or _CONTRACT.search(text)
+        or _CONTRACT.search(text, max(0, start - _REACH), start + _REACH)
         or _YOU_MAY.search(text[max(0, start - 30) : start])
     )
 

@@ -56,6 +56,7 @@ _ADJUNCT = re.compile(
     r"\b[^,.;:]{0,100}[,:] ",
     re.IGNORECASE,
 )
+_LABEL = re.compile(r"[A-Z][\w /&-]{0,40}(?::| [–—-]) ")
 _FIRST = re.compile(
     r"[\"“'(]?(?P<verb>[A-Za-z]+)(?:[,:]|\s+(?P<next>\S+)|$|[.!])(?P<rest>.*)", re.DOTALL
 )
@@ -70,24 +71,26 @@ def is_instruction(text: str) -> bool:
         body = body[adverb.end() :]
     if _POLITE.match(body):
         return True
-    match = _FIRST.match(body)
-    if match is None:
+    label = _LABEL.match(body)
+    match = _FIRST.match(body[label.end() :] if label else body)
+    # "Status: open" is no command, "Setup: open the box" is one.
+    if match is None or (label and match["next"] is None):
         return False
     return _is_imperative(match["verb"].lower(), match["next"], match["rest"])
 
 
 def _is_imperative(verb: str, following: str | None, rest: str) -> bool:
-    if verb not in _VERBS and verb not in _NOUN_VERBS:
+    if verb not in _VERBS | _NOUN_VERBS:
         return False
     if following is None:
         return verb in _VERBS and not rest.strip(" .!")
     word = following.strip("`\"'“”‘’*.,;:()!").lower()
-    if word in FINITE or word in AMBIGUOUS_PAST or word == "of":
-        return False
-    if rest.partition(" ")[0] in AUXILIARIES:
+    # "Make is a tool", "Touch up was released", "Use of force": the verb is a name or a noun.
+    if word in FINITE | AMBIGUOUS_PAST | {"of"} or rest.partition(" ")[0] in AUXILIARIES:
         return False
     if word in DETERMINERS | _OBJECTS or following[0] in "`\"“'‘":
         return True
-    if verb not in _VERBS:
-        return following[0].isdigit() and not has_finite_verb(rest)
-    return word in PREPOSITIONS or word.endswith("ly") or not has_finite_verb(f"{word} {rest}")
+    has_verb = has_finite_verb(f"{verb} {word} {rest}")
+    if verb in _NOUN_VERBS:
+        return following[0].isdigit() and not has_verb
+    return word in PREPOSITIONS or word.endswith("ly") or not has_verb

@@ -6,7 +6,9 @@ import re
 
 _ANNOUNCEMENT = re.compile(
     r"""(?:
-      (?:please\s|also,?\s)?(?:note|remember|recall|notice|be\saware|keep\sin\smind|bear\sin\smind)\sthat\s
+      A:\s(?=\S+\s)
+    | (?:please\s|also,?\s)?(?:note|remember|recall|notice|be\saware|keep\sin\smind
+        |bear\sin\smind)\sthat\s
     | (?:it(?:'|’|\si)s\s(?:also\s)?(?:important|worth|crucial|essential|interesting)\s
         (?:to\s(?:note|remember|mention|recognize|understand)|noting|mentioning|remembering)\sthat\s)
     | (?:important\s)?note:\s | (?:please\s)?note,\s

@@ -4,49 +4,46 @@ from __future__ import annotations
 
 import re
 
-_NOT = r"(?<!\b[Nn]ot )(?<!n't )(?<!n’t )"
-_NOT_NOUN = r"(?<!\b[Tt]he )(?<!\b[Hh]is )(?<!\b[Hh]er )(?<!\b[Aa] )(?<!\b[Tt]heir )(?<!\b[Ff]ree )(?<!\b[Gg]ood )(?<!\b[Oo]f )"
+
+def _not_after(words: str) -> str:
+    """Return look-behinds that keep a pattern from matching after one of `words`."""
+    return "".join(f"(?<!\\b[{word[0].upper()}{word[0]}]{word[1:]} )" for word in words.split())
+
+
+_NOT = _not_after("not") + "(?<!n't )(?<!n’t )"
+_NOT_AT = _NOT + _not_after("at after above of in for they we them it us is")
+_NOT_NOUN = _not_after("the his her a their free good of")
+_NUMBERS = "two|three|four|five|six|seven|eight|nine|ten"
+_TIMES = "time|day|week|month|year|hour|second|minute"
 # Not "proves fatal" or "proved to be".
 _THAT = r"(?= (?:conclusively |definitively )?(?:that|the|an?|how|why|its|his|their)\b)"
 _RULES = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
-        (_NOT + r"\b(a)ll of\b", "some of"),
+        (_NOT + r"\ball of\b", "some of"),
+        (_NOT_AT + r"\ball (?=the |its |their |his |her |our |these |those |\d)", "some of "),
         (
-            _NOT
-            + r"(?<!\b[Aa]t )(?<!\b[Aa]fter )(?<!\b[Aa]bove )(?<!\b[Oo]f )(?<!\b[Ii]n )(?<!\b[Ff]or )"
-            r"\b(a)ll (?=the |its |their |his |her |our |these |those |\d)",
-            "some of ",
-        ),
-        (
-            _NOT
-            + r"(?<!\b[Aa]t )(?<!\b[Aa]fter )(?<!\b[Aa]bove )(?<!\b[Oo]f )(?<!\b[Ii]n )(?<!\b[Ff]or )(?<!\b[Tt]hey )"
-            r"(?<!\b[Ww]e )(?<!\b[Tt]hem )(?<!\b[Ii]t )(?<!\b[Uu]s )(?<!\b(?:is) )"
-            r"\b(a)ll (?=[a-zA-Z]{3,})(?!two|three|four|five|six|seven|eight|nine|ten|that|over"
-            r"|along|about|day|night|year|year-round)",
+            _NOT_AT + r"\ball (?=[a-zA-Z]{3,})"
+            rf"(?!{_NUMBERS}|that|over|along|about|day|night|year|year-round)",
             "some ",
         ),
-        (
-            _NOT
-            + r"\b(e)very (?!(?:two|three|four|five|six|ten|few|time|day|week|month|year|hour|second|minute|other)\b|\d)",
-            "some ",
-        ),
-        (_NOT + r"\b(e)very(?=one\b|body\b|thing\b)", "some"),
-        (r"\b(e)ach of\b", "some of"),
-        (r"(?<!\b[Oo]f )\b(e)ach (?!other\b|year\b|day\b|week\b|month\b|time\b)(?=[a-z])", "some "),
-        (_NOT + r"(?<!\b[Aa]s )\b(a)lways\b", "sometimes"),
+        (_NOT + rf"\bevery (?!(?:{_NUMBERS}|few|other|{_TIMES})\b|\d)", "some "),
+        (_NOT + r"\bevery(?=one\b|body\b|thing\b)", "some"),
+        (r"\beach of\b", "some of"),
+        (_not_after("of") + rf"\beach (?!(?:other|{_TIMES})\b)(?=[a-z])", "some "),
+        (_NOT + _not_after("as") + r"\balways\b", "sometimes"),
         (r"\bproves" + _THAT, "suggests"),
         (r"\bproved" + _THAT, "suggested"),
         (r"\bproven\b(?= to\b| that\b)", "suggested"),
         (r"\bprove" + _THAT, "suggest"),
-        (_NOT + r"\b(definitely|[Cc]ertainly|[Uu]ndoubtedly)\b", "possibly"),
+        (_NOT + r"\b(?:definitely|certainly|undoubtedly)\b", "possibly"),
         (r"\bwon['’]t\b", "may not"),
         (_NOT_NOUN + r"\bwill (?=[a-z])", "may "),
         (r"\bmust (?!not\b)(?=[a-z])", "may "),
-        (r"\b(t)he only (?=\w+s\b)", "the "),
-        (r"\b(t)he only (?=[aeiou])", "an "),
-        (r"\b(t)he only (?=[a-z])", "a "),
-        (_NOT + r"(?<!\b[Ii]f )\bonly (?!if\b|when\b|then\b|after\b|by\b|because\b)", ""),
+        (r"\bthe only (?=\w+s\b)", "the "),
+        (r"\bthe only (?=[aeiou])", "an "),
+        (r"\bthe only (?=[a-z])", "a "),
+        (_NOT + _not_after("if") + r"\bonly (?!(?:if|when|then|after|by|because)\b)", ""),
     )
 )
 _OPENERS = re.compile(r"(?:All|Every|Each|Always|Only|The only|Definitely|Certainly|Undoubtedly)")

@@ -32,6 +32,22 @@ class _Scores:
     sentences: Sequence[float]
 
 
+@dataclass(frozen=True, slots=True)
+class _Clip:
+    """A window, by its index, and the stretch of its source that may be read of it."""
+
+    window: int
+    region: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What of the corpus is a claim's evidence; `sentences` by index."""
+
+    clips: Sequence[_Clip]
+    sentences: Sequence[int]
+
+
 class Binder:
     """Binds claims to the passages of one corpus."""
 
@@ -39,22 +55,23 @@ class Binder:
         self._corpus = corpus
         self._limit = len(corpus.windows) if windows == "all" else windows
         self._scrub_limit = len(corpus.windows) if windows == "all" else SCRUBBED_WINDOWS
+        # Most claims of an answer share their scope: it is worked out once.
+        self._scopes: dict[tuple[Piece, ...], _Scope] = {}
         self._scrubbed: dict[tuple[Piece, ...], dict[str, list[Span]]] = {}
 
     def bind(self, claim: str, citations: Sequence[Citation]) -> Binding:
         """Return the passages to score for a claim, and how many windows its evidence has."""
         cited = self._cited(citations)
         scores = _Scores(*self._corpus.rank(claim))
-        scope = cited or tuple(self._whole(source) for source in self._corpus.sources)
-        windows = sorted(self._clip(scope, scores), key=lambda passage: -passage.relevance)
-        chosen = windows[: self._limit]
+        scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
+        chosen = self._choose(scope, scores)
         stitched = self._stitch(scope, scores, chosen)
         without = self._without(cited, scores) if cited else []
         return Binding(
             citations=tuple(citations),
             with_evidence=(*chosen, *stitched),
             without_evidence=tuple(without or self._structure(chosen)),
-            windows_total=len(windows),
+            windows_total=len(scope.clips),
         )
 
     def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:
@@ -70,20 +87,30 @@ class Binder:
 
     # --- with the evidence ---
 
-    def _clip(self, scope: Sequence[Piece], scores: _Scores) -> Iterator[Passage]:
-        """Yield each window of the scope, cut down to it."""
-        regions = _by_source(scope)
-        for window, score in zip(self._corpus.windows, scores.windows, strict=True):
-            piece = self._corpus.span(window)
-            for region in regions.get(window.source, ()):
-                if piece.span.overlaps(region):
-                    start, end = (
-                        max(piece.span.start, region.start),
-                        min(piece.span.end, region.end),
-                    )
-                    clipped = Piece(window.source, Span(start, end))
-                    focus = self._focus(window, clipped.span, scores)
-                    yield Passage(self._corpus.text(clipped), (clipped,), focus, score)
+    def _scope(self, pieces: tuple[Piece, ...]) -> _Scope:
+        if pieces not in self._scopes:
+            self._scopes[pieces] = _Scope(list(self._clips(pieces)), self._inside(pieces))
+        return self._scopes[pieces]
+
+    def _clips(self, pieces: Sequence[Piece]) -> Iterator[_Clip]:
+        """Yield each window that reaches into the pieces."""
+        regions = _by_source(pieces)
+        for index, window in enumerate(self._corpus.windows):
+            if window.source in regions:
+                span = self._corpus.span(window).span
+                yield from (_Clip(index, r) for r in regions[window.source] if span.overlaps(r))
+
+    def _choose(self, scope: _Scope, scores: _Scores) -> list[Passage]:
+        """Return the best windows of the scope, cut down to it."""
+        ranked = sorted(scope.clips, key=lambda clip: -scores.windows[clip.window])
+        return [self._passage(clip, scores) for clip in ranked[: self._limit]]
+
+    def _passage(self, clip: _Clip, scores: _Scores) -> Passage:
+        window = self._corpus.windows[clip.window]
+        span = self._corpus.span(window).span
+        inside = Span(max(span.start, clip.region.start), min(span.end, clip.region.end))
+        piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
+        return Passage(self._corpus.text(piece), (piece,), focus, scores.windows[clip.window])
 
     def _focus(self, window: Window, inside: Span, scores: _Scores) -> tuple[Piece, ...]:
         near = [
@@ -94,9 +121,7 @@ class Binder:
         best = max((score for score, _ in near), default=0.0)
         return tuple(piece for score, piece in near if score > 0 and score >= FOCUS_SHARE * best)
 
-    def _stitch(
-        self, scope: Sequence[Piece], scores: _Scores, chosen: Sequence[Passage]
-    ) -> list[Passage]:
+    def _stitch(self, scope: _Scope, scores: _Scores, chosen: Sequence[Passage]) -> list[Passage]:
         """Join the best sentences of the scope, for a claim that needs two places at once."""
         picked = sorted(self._best_sentences(scope, scores))
         pieces = tuple(self._corpus.sentences[i].piece for i in picked)
@@ -108,18 +133,18 @@ class Binder:
         focus = tuple(self._corpus.sentences[i].piece for i in near)
         return [Passage(text, pieces, focus, sum(scores.sentences[i] for i in picked))]
 
-    def _best_sentences(self, scope: Sequence[Piece], scores: _Scores) -> Iterator[int]:
+    def _best_sentences(self, scope: _Scope, scores: _Scores) -> Iterator[int]:
         room = self._corpus.window_tokens
-        for i in sorted(self._inside(scope), key=lambda i: -scores.sentences[i]):
+        for i in sorted(scope.sentences, key=lambda i: -scores.sentences[i]):
             tokens = self._corpus.sentences[i].tokens
             if scores.sentences[i] <= 0 or tokens > room:
                 return
             room -= tokens
             yield i
 
-    def _inside(self, scope: Sequence[Piece]) -> list[int]:
-        """Return the sentences that lie in the scope, by index."""
-        regions = _by_source(scope)
+    def _inside(self, pieces: Sequence[Piece]) -> list[int]:
+        """Return the sentences that lie in the pieces, by index."""
+        regions = _by_source(pieces)
         return [
             i
             for i, sentence in enumerate(self._corpus.sentences)
@@ -135,24 +160,22 @@ class Binder:
             self._scrubbed[cited] = _by_source([*cited, *copies])
         scrubbed = self._scrubbed[cited]
         left = [
-            (self._left(window, scrubbed, scores), window)
+            (sum(scores.sentences[i] for i in standing), window)
             for window in self._corpus.windows
-            if self._remains(window, scrubbed)
+            if (standing := self._standing(window, scrubbed))
         ]
         left.sort(key=lambda entry: -entry[0])
         return [self._scrub(self._corpus.span(w), scrubbed) for _, w in left[: self._scrub_limit]]
 
-    def _remains(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> bool:
-        return bool(self._standing(window, scrubbed))
-
-    def _left(self, window: Window, scrubbed: Mapping[str, list[Span]], scores: _Scores) -> float:
-        return sum(scores.sentences[i] for i in self._standing(window, scrubbed))
-
-    def _standing(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> list[int]:
-        spans = scrubbed.get(window.source, [])
+    def _standing(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> Sequence[int]:
+        """Return the sentences of a window that are left when it is scrubbed, by index."""
+        spans = scrubbed.get(window.source)
+        sentences = range(window.first, window.last)
+        if not spans:
+            return sentences
         return [
             i
-            for i in range(window.first, window.last)
+            for i in sentences
             if not any(map(self._corpus.sentences[i].piece.span.overlaps, spans))
         ]
 

@@ -57,7 +57,8 @@ class Ranking:
         known = [word for word in dict.fromkeys(query) if self._knows(word)]
         if not known:
             return [0.0] * self._size
-        return [float(score) for score in self._index.get_scores(known)]
+        found: list[float] = self._index.get_scores(known).tolist()
+        return found
 
     def _knows(self, word: str) -> bool:
         return self._index is not None and word in self._index.vocab_dict

@@ -7,7 +7,7 @@ it would carry the evidence back in. A sentence that differs in a number or a ne
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from functools import cache
 from typing import TYPE_CHECKING
 
 from veridical.core.text import normalise
@@ -73,12 +73,15 @@ def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[Piece]:
     chosen = set(cited)
     shingles = {gram for i in chosen for gram in _trigrams(corpus.vocabulary[i])}
     numbers = {word for i in chosen for word in _numbers(corpus.vocabulary[i])}
-    whole = {normalise(corpus.text(corpus.sentences[i].piece)).text for i in chosen}
+
+    @cache  # normalising is slow, and few sentences are so short
+    def whole() -> set[str]:
+        return {normalise(corpus.text(corpus.sentences[i].piece)).text for i in chosen}
 
     def copies(i: int) -> bool:
         grams = _trigrams(corpus.vocabulary[i])
         if not grams:
-            return normalise(corpus.text(corpus.sentences[i].piece)).text in whole
+            return normalise(corpus.text(corpus.sentences[i].piece)).text in whole()
         share = sum(gram in shingles for gram in grams) / len(grams)
         return share >= NEAR_COPY and set(_numbers(corpus.vocabulary[i])) <= numbers
 
@@ -87,7 +90,7 @@ def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[Piece]:
 
 
 def _trigrams(words: Sequence[str]) -> list[tuple[str, str, str]]:
-    return [(a, b, c) for (a, b), (_, c) in pairwise(pairwise(words))]
+    return list(zip(words, words[1:], words[2:], strict=False))
 
 
 def _numbers(words: Iterable[str]) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from veridical.core.types import Estimate, Measurement, Outcome, Status, Summary, Verdict
+from veridical.core.assessment import Outcome, Summary
+from veridical.core.types import Estimate, Measurement, Status, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,8 +10,8 @@ from veridical.core.types import Estimate, Status, UnmeasuredReason
 from veridical.core.views import view
 
 if TYPE_CHECKING:
+    from veridical.core.assessment import Assessment
     from veridical.core.types import (
-        Assessment,
         BackendInfo,
         Claim,
         EvidenceSpan,

@@ -10,7 +10,7 @@ from veridical.core.types import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from veridical.core.types import Assessment
+    from veridical.core.assessment import Assessment
 
 WHOLE = 200_000
 """A source of more characters is shown in excerpts."""

@@ -21,7 +21,7 @@ from veridical.pipeline.reports.words import count
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from veridical.core.types import Assessment
+    from veridical.core.assessment import Assessment
 
 
 def to_html(assessment: Assessment) -> str:

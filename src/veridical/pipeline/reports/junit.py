@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from veridical.core.types import Estimate, Outcome, Status
+from veridical.core.assessment import Outcome
+from veridical.core.types import Estimate, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.figures import bits, measured
 from veridical.pipeline.reports.visible import one_line, visible
 
 if TYPE_CHECKING:
-    from veridical.core.types import Assessment, EvidenceSpan, Measurement, Verdict
+    from veridical.core.assessment import Assessment
+    from veridical.core.types import EvidenceSpan, Measurement, Verdict
 
 _NAME_LENGTH = 160
 _SUITE = "veridical"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Outcome, Role, Source, Span, Status
+from veridical.core.types import Role, Source, Span, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import figures, words
 from veridical.pipeline.reports.excerpts import Gap, excerpts
@@ -19,7 +19,8 @@ from veridical.pipeline.reports.visible import one_line, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from veridical.core.types import Assessment, Verdict
+    from veridical.core.assessment import Assessment, Outcome
+    from veridical.core.types import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.types import Assessment
+from veridical.core.assessment import Assessment
 from veridical.errors import FlaggedError
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from veridical.core.types import Outcome, Status
+from veridical.core.assessment import Outcome
+from veridical.core.types import Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.document import to_document
@@ -21,7 +22,8 @@ from veridical.pipeline.reports.places import Lines, SourceLines
 from veridical.pipeline.reports.visible import one_line
 
 if TYPE_CHECKING:
-    from veridical.core.types import Assessment, EvidenceSpan, Span, Verdict
+    from veridical.core.assessment import Assessment
+    from veridical.core.types import EvidenceSpan, Span, Verdict
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {

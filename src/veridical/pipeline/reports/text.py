@@ -11,7 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from veridical.core.types import Outcome, Role, Span, Status
+from veridical.core.assessment import Outcome
+from veridical.core.types import Role, Span, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.figures import bits, measured
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from veridical.core.types import Assessment, EvidenceSpan, PartVerdict, Verdict
+    from veridical.core.assessment import Assessment
+    from veridical.core.types import EvidenceSpan, PartVerdict, Verdict
 
 PLAIN_WIDTH = 100
 _EVIDENCE_SHOWN = 3

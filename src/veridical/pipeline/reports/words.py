@@ -5,20 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import (
-    Estimate,
-    Exclusion,
-    Note,
-    Outcome,
-    Status,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.assessment import Outcome
+from veridical.core.types import Estimate, Exclusion, Note, Status, Unmeasured, UnmeasuredReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.types import Assessment, Citation, Measurement, Summary, Verdict
+    from veridical.core.assessment import Assessment, Summary
+    from veridical.core.types import Citation, Measurement, Verdict
 
 EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""

@@ -29,6 +29,7 @@ def first(text: str) -> Claim:
         "Test results show growth.",
         "Use of force is illegal.",
         "Run time is 5 s.",
+        "Status: open",
         "Release 7.3.1 caused the rise.",
         "Don't Worry Be Happy is a song.",
         'The dog said, "Can I have food?"',
@@ -80,6 +81,7 @@ def test_a_question_is_excluded(text: str) -> None:
         "Let's go.",
         "See [1] for details.",
         'Click "Save".',
+        "- **Installation** – Download the installer from the site.",
         "Check the logs.",
     ],
 )
@@ -158,6 +160,7 @@ def test_fenced_code_is_one_excluded_span() -> None:
         ("Please note that the sky is blue.", "The sky is blue."),
         ("It's worth noting that iOS is old.", "iOS is old."),
         ("Note: the server is down.", "The server is down."),
+        ("A: The sky is blue.", "The sky is blue."),
     ],
 )
 def test_what_is_announced_is_the_claim(text: str, expected: str) -> None:

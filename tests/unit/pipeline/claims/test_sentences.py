@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from veridical.core.ports import SentenceSplitter
@@ -109,7 +107,7 @@ def test_markdown_marks_belong_to_no_sentence() -> None:
         "# Title\n\nUnder\n-----\n\n- one\n  * two\n1. three\n2) four\n- [x] five\n> six\n\n---\n\n"
         "[^1]: seven\n\n```py\neight\n\nnine\n```\n"
     )
-    numbers = "one two three four five six seven eight nine".split()
+    numbers = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     assert texts(text) == ["Title", "Under", *numbers]
 
 
@@ -147,17 +145,6 @@ def test_an_unclosed_fence_reaches_to_the_end() -> None:
 @pytest.mark.parametrize("text", ["", " \n\t\r\n", "\ufeff"[1:], "---\n***\n"])
 def test_nothing_to_split_gives_nothing(text: str) -> None:
     assert split_sentences(text) == []
-
-
-@pytest.mark.parametrize(
-    "unit",
-    ["!?", "! ", ". ", "1. ", "[", "(", '"', "[a](", "a: ", "| ", ". [1]", "a\n", "`a", "*a "],
-)
-def test_a_repeated_pattern_does_not_take_quadratic_time(unit: str) -> None:
-    # Quadratic behaviour on 200,000 characters takes minutes; the margin is for slow machines.
-    start = time.perf_counter()
-    split_sentences(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - start < 20
 
 
 def test_a_sentence_longer_than_the_window_stays_whole() -> None:

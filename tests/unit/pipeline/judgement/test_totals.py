@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from veridical.core.assessment import Outcome
 from veridical.core.types import (
     Budget,
     Claim,
     Exclusion,
     Measurement,
-    Outcome,
     Span,
     Status,
     Unmeasured,

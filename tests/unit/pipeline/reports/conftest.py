@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from veridical.core.assessment import Outcome, Summary
 from veridical.core.information import budget_gap_bits, observed_bits, required_bits
 from veridical.core.policy import Policy
 from veridical.core.types import (
@@ -22,14 +23,12 @@ from veridical.core.types import (
     Interval,
     Measurement,
     Note,
-    Outcome,
     PartVerdict,
     Piece,
     Role,
     Source,
     Span,
     Status,
-    Summary,
     Unmeasured,
     UnmeasuredReason,
     Verdict,
