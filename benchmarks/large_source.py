@@ -1,7 +1,7 @@
-"""A source of 10 MB: cutting it into windows, indexing them, binding claims, and the whole check.
+"""A source of 10 MB: cutting it into windows, indexing them, binding claims, the whole check.
 
-The baseline is what no check can do without: splitting the same text into sentences. The check is of
-10 claims with the default number of windows, so that the model's part is what it is with a small
+The baseline is what no check can do without: splitting the same text into sentences. The check has
+10 claims and the default number of windows, so that the model's part is what it is with a small
 source. Measured in turns, after one check of a small source. No limit is set for this: the page
 shows what a large source costs, in time and memory.
 """
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from _common import Page, Timing, cpu, in_turns, options, publish, speed_ratio, table, timed, wall
 from _texts import case, long_source
-
 from veridical import SyncVerifier
 from veridical.core.sources import as_sources
 from veridical.pipeline.claims import extract_claims, split_sentences
