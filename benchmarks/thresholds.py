@@ -118,8 +118,9 @@ def report(scored: list[Scored], rows: int) -> str:
     lines = [
         "# Thresholds of the embedded verifier",
         "",
-        f"`.venv/bin/python benchmarks/thresholds.py --rows {rows} --write`: {len(scored)} claims of",
-        f"{len(files)} development files that may be used for shipped weights; means over files.",
+        f"`.venv/bin/python benchmarks/thresholds.py --rows {rows} --write`:",
+        f"{len(scored)} claims of {len(files)} development files that may be used for shipped",
+        "weights; means over files.",
         "",
         "| support threshold | balanced accuracy | supported claims missed |",
         "|---|---|---|",

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import suppress
 
+import anyio
 import pytest
 
+from veridical.core.types import Measurement, Query
 from veridical.errors import TextError
 from veridical.pipeline.reports import Report
 from veridical.sync import SyncVerifier
@@ -52,3 +57,27 @@ def test_many_cases_come_back_in_order() -> None:
 def test_a_verifier_that_is_not_open_says_so() -> None:
     with pytest.raises(RuntimeError, match="with SyncVerifier"):
         blocking().check("The bridge opened in 1998.", SOURCES)
+
+
+class _Slow(FakeBackend):
+    started = threading.Event()
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        self.started.set()
+        await anyio.sleep(5)
+        return await super().estimate(queries)
+
+
+def interrupt_a_check(slow: _Slow, pool: ThreadPoolExecutor) -> Future[Report]:
+    """Leave the verifier by an exception while a check runs in another thread."""
+    with suppress(KeyboardInterrupt), SyncVerifier(Verifier(slow)) as verifier:
+        running = pool.submit(verifier.check, "The bridge opened in 1998.", SOURCES)
+        slow.started.wait(5)
+        raise KeyboardInterrupt
+    return running
+
+
+def test_leaving_on_an_exception_cancels_what_still_runs() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        running = interrupt_a_check(_Slow(lambda _: fake_estimate(0.9)), pool)
+        assert isinstance(running.exception(), CancelledError)

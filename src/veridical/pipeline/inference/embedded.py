@@ -1,9 +1,9 @@
 """The embedded verifier: an ONNX cross-encoder on the CPU, no key and no download.
 
 Pairs are scored one to a run, one run to a core. The int8 weights quantise activations over the
-whole batch, so that in a shared batch a claim's probability moves with its neighbours (by up to .3,
-benchmarks/results/batching.md); alone it is the same every time, needs no padding and, with a core
-each, is faster (docs/decisions/0005-one-pair-per-run.md).
+whole batch, so that in a shared batch a claim's probability moves with its neighbours (by up to
+.36, benchmarks/results/batching.md); alone it is the same every time, needs no padding and, with a
+core each, is faster (docs/decisions/0005-one-pair-per-run.md).
 """
 
 from __future__ import annotations
