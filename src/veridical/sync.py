@@ -11,13 +11,14 @@ from anyio.from_thread import start_blocking_portal
 from veridical.verifier import Case, CheckResult, Progress, Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from types import TracebackType
 
     from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
+    from veridical.core.types import Verdict
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
 
@@ -63,6 +64,19 @@ class SyncVerifier:
         call = partial(
             self._verifier.check, answer, sources, question, policy=policy, progress=progress
         )
+        return self._running().call(call)
+
+    def verify(
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        policy: Policy | None = None,
+    ) -> Verdict:
+        """See `Verifier.verify`."""
+        call = partial(self._verifier.verify, claim, sources, question, cites=cites, policy=policy)
         return self._running().call(call)
 
     def check_many(

@@ -13,10 +13,13 @@ from veridical.core.sources import as_sources
 from veridical.core.types import (
     Binding,
     Citation,
+    CitationRef,
     Claim,
+    ClaimSet,
     Measurement,
     PartVerdict,
     Query,
+    Span,
     Status,
     Unmeasured,
     UnmeasuredReason,
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend
     from veridical.core.sources import Sources
-    from veridical.core.types import ClaimSet, Passage, Source
+    from veridical.core.types import Passage, Source
     from veridical.settings import Settings
 
 CHUNK = 64
@@ -137,6 +140,32 @@ class Verifier:
             backend=self._backend.info,
             question=question,
         )
+
+    async def verify(
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        policy: Policy | None = None,
+    ) -> Verdict:
+        """Return the verdict on one claim, taken as it stands: not split, nothing parsed out of it.
+
+        Only the sources it `cites` are its evidence; if it cites none, all are. An id that does not
+        exist is a phantom citation. Errors are those of `check`.
+        """
+        ensure_text(claim, "the claim")
+        texts = as_sources(sources)
+        rules = (policy or self._policy).resolved(self._backend.info)
+        whole = Span(0, len(claim))
+        refs = tuple(CitationRef(cited, whole) for cited in cites)
+        one = ClaimSet((Claim("c1", claim, whole, 0, citations=refs),), 1)
+        _, bound = await anyio.to_thread.run_sync(_bind, one, texts, rules)
+        (verdict,) = await self._first_look(
+            bound, texts, rules, _Asker(self._backend, question, None)
+        )
+        return verdict
 
     async def check_many(
         self, cases: Iterable[Case], *, policy: Policy | None = None

@@ -188,3 +188,23 @@ def test_every_window_is_scored_when_all_are_asked_for() -> None:
     report = anyio.run(verifier.check, "It says something.", {"S1": text})
     (verdict,) = report.claims
     assert len(verdict.windows_scored) == verdict.windows_total > 3
+
+
+def verify(claim: str, *cites: str) -> Verdict:
+    verifier = Verifier(FakeBackend(stated))
+    return anyio.run(partial(verifier.verify, claim, SOURCES, cites=cites))
+
+
+def test_one_claim_is_taken_as_it_stands() -> None:
+    claim = "Might the bridge [S9] have opened; and the ferry?"
+    verdict = verify(claim)
+    assert verdict.claim.text == claim
+    assert verdict.citations == ()
+    assert verdict.status is Status.UNSUPPORTED
+
+
+def test_one_claim_is_read_with_what_it_cites() -> None:
+    assert verify("The ferry sank in 2003.").status is Status.SUPPORTED
+    assert verify("The ferry sank in 2003.", "S2").status is Status.SUPPORTED
+    assert verify("The ferry sank in 2003.", "S1").status is Status.UNSUPPORTED
+    assert verify("The ferry sank in 2003.", "S2", "S9").status is Status.PHANTOM_CITATION
