@@ -79,7 +79,9 @@ def _negatives(rows: Sequence[Pair], rng: Random) -> Iterator[Pair]:
     for row in chosen:
         near = None if row.source in CAPTIONS or rng.random() < 0.3 else _near(row, rows, ranking)  # noqa: PLR2004
         text = near or scrubbed(row.evidence, rng)
-        yield Pair(text, row.claim, NOT_IN_CONTEXT, f"{row.source}+{'near' if near else 'scrubbed'}")
+        yield Pair(
+            text, row.claim, NOT_IN_CONTEXT, f"{row.source}+{'near' if near else 'scrubbed'}"
+        )
 
 
 def _near(row: Pair, rows: Sequence[Pair], ranking: Ranking) -> str | None:

@@ -90,4 +90,6 @@ def spaced(text: str) -> str:
     for pattern, replacement in _LOOSE:
         text = pattern.sub(replacement, text)
     text = _CONTRACTED.sub(r"\1", text)
-    return text.replace("-LRB- ", "(").replace(" -RRB-", ")").replace("`` ", '"').replace(" ''", '"')
+    return (
+        text.replace("-LRB- ", "(").replace(" -RRB-", ")").replace("`` ", '"').replace(" ''", '"')
+    )

@@ -37,11 +37,11 @@ UNITS = {
 _OPPOSITES = """increased:decreased rose:fell higher:lower more:less before:after first:last won:lost
 largest:smallest older:younger north:south east:west northern:southern eastern:western early:late
 best:worst highest:lowest most:fewest above:below began:ended opened:closed accepted:rejected
-success:failure successful:unsuccessful male:female male:female positive:negative major:minor
+success:failure successful:unsuccessful male:female positive:negative major:minor
 increase:decrease improved:worsened greater:smaller longer:shorter married:divorced joined:left
 public:private always:never all:none old:new hot:cold strong:weak increases:decreases reduces:increases
 reduced:raised longest:shortest former:current passed:failed winning:losing winner:loser won:lost
-victory:defeat king:queen brother:sister father:mother son:daughter husband:wife he:she his:her
+victory:defeat king:queen brother:sister father:mother son:daughter husband:wife
 American:British English:French German:Italian Indian:Chinese actor:singer film:novel album:play
 actress:model band:orchestra town:lake city:village river:mountain television:radio season:tour
 maximum:minimum buy:sell bought:sold up:down inside:outside majority:minority significant:negligible
@@ -95,7 +95,7 @@ def _numbered(old: str, rng: Random) -> str:
     value = float(plain)
     if "." in plain:
         places = len(plain.split(".")[1])
-        return f"{value * rng.choice((0.5, 0.8, 1.2, 1.5, 2.1)) + 0.1 ** places:.{places}f}"
+        return f"{value * rng.choice((0.5, 0.8, 1.2, 1.5, 2.1)) + 0.1**places:.{places}f}"
     near = 1000 < value < 2100 and "," not in old  # noqa: PLR2004 -- a year
     step = rng.randint(1, 30) if near else max(1, int(value * rng.choice((0.1, 0.3, 0.5, 1))))
     new = int(value) + (step if value < step + 1 or rng.random() < 0.5 else -step)  # noqa: PLR2004
@@ -114,7 +114,9 @@ def change_month(text: str, rng: Random, _: Mapping[str, Sequence[str]]) -> Chan
 
 def change_unit(text: str, rng: Random, _: Mapping[str, Sequence[str]]) -> Change | None:
     """Change the unit behind a number."""
-    found = [m for m in _WORD.finditer(text) if m.group() in UNITS and text[m.start() - 2].isdigit()]
+    found = [
+        m for m in _WORD.finditer(text) if m.group() in UNITS and text[m.start() - 2].isdigit()
+    ]
     if not found:
         return None
     match = rng.choice(found)

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from programmatic.changes import Change
 
 SOURCES = ("fever_nli_part", "fever_symmetric_dev", "cg2c", "conjnli_train", "fool_me_twice_dev",
-           "vitaminc_sample", "evidence_inference_train", "defacto_train", "citint_train",
-           "mnli_dev85")  # fmt: skip
+           "vitaminc_sample", "evidence_inference_train", "defacto_train", "citint_train")  # fmt: skip
 _END = re.compile(r"(?<=[a-z0-9\"”)][.!?]) +(?=[A-Z\"“])|\n+")
 _FACT = re.compile(r"^[A-Z\"“].{30,260}[.!]$")
-_UNFIT = re.compile(r"^(?:It|He|She|They|This|That|These|Those|But|And|We|I|You)\b|\?|\|")
+_UNFIT = re.compile(r"^(?:It|He|She|They|This|That|These|Those|But|And|We|I|You)\b|\?|\||U\.S\.$")
 _PARENTHESIS = re.compile(r" ?\([^()]*\)")
-_ADVERBIAL = re.compile(r"^(?:In|On|At|After|During|Since|By|However|Although|Later|Today)[^,]{0,50}, ")
+_ADVERBIAL = re.compile(
+    r"^(?:In|On|At|After|During|Since|By|However|Although|Later|Today)[^,]{0,50}, "
+)
 _APPENDIX = re.compile(r", (?:which|who|where|including|with|and) [^,]+(?=\.$)")
 _SYNONYMS = dict(
     pair.split(":")
@@ -45,11 +46,11 @@ _SYNONYMS = dict(
     also:additionally after:following before:prior~to because:since many:numerous
     numerous:many several:a~number~of nearly:almost almost:nearly currently:now however:but
     released:issued established:set~up founded:established company:firm killed:slain
-    won:claimed significantly:markedly higher:greater increased:rose reduced:lowered
-    patients:people~treated study:investigation trial:study risk:danger""".split()
+    significantly:markedly higher:greater increased:rose reduced:lowered
+    study:investigation trial:study risk:danger""".split()
 )
 _SYNONYM = re.compile(rf"\b({'|'.join(_SYNONYMS)})\b")
-_RARE = frozenset({"increased", "won", "patients", "country"})
+_RARE = frozenset({"increased", "country"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,5 +156,3 @@ def _synonym(word: str, rng: Random) -> str:
     if word in _RARE or rng.random() < 0.4:  # noqa: PLR2004
         return word
     return _SYNONYMS[word].replace("~", " ")
-
-
