@@ -8,7 +8,15 @@ import pytest
 
 from veridical.core.assessment import Outcome
 from veridical.core.policy import Policy
-from veridical.core.types import Measurement, Note, Query, Status, Unmeasured, UnmeasuredReason
+from veridical.core.types import (
+    Measurement,
+    Note,
+    Query,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+)
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report
 from veridical.testing import FakeBackend, fake_estimate
@@ -18,7 +26,6 @@ SOURCES = {
     "S1": "The bridge opened in 1998. It carries nine thousand vehicles a day.",
     "S2": "A ferry ran until the spring of 1998. The ferry sank in 2003.",
 }
-
 
 CLAIM_TEXT = "the text of a claim"
 
