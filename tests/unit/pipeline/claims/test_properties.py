@@ -1,6 +1,6 @@
 import re
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.types import Span
@@ -17,7 +17,6 @@ _MARKUP = re.compile(r"[\s>#*+\-=_~`|:.)(\[\]^•◦▪‣●○·–\w]*")
 
 
 @given(answers)
-@settings(deadline=None)
 def test_sentences_are_in_order_disjoint_and_stripped(text: str) -> None:
     end = 0
     for span in split_sentences(text):
@@ -27,7 +26,6 @@ def test_sentences_are_in_order_disjoint_and_stripped(text: str) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_what_is_in_no_sentence_is_markup(text: str) -> None:
     edges = [0, *(edge for span in split_sentences(text) for edge in (span.start, span.end))]
     gaps = zip(edges[::2], [*edges[1::2], len(text)], strict=True)
@@ -35,7 +33,6 @@ def test_what_is_in_no_sentence_is_markup(text: str) -> None:
 
 
 @given(st.lists(st.sampled_from(["Paris is big.", "Is it?", "No!", "The cat is old"]), max_size=9))
-@settings(deadline=None)
 def test_prose_loses_no_character(sentences: list[str]) -> None:
     text = " ".join(sentences)
     found = "".join(span.of(text) for span in split_sentences(text))
@@ -43,7 +40,6 @@ def test_prose_loses_no_character(sentences: list[str]) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_a_sentence_of_plain_prose_is_not_split_again(text: str) -> None:
     words = " ".join(re.findall(r"[A-Za-z0-9.,!? ]+", text))
     for span in split_sentences(words):
@@ -52,7 +48,6 @@ def test_a_sentence_of_plain_prose_is_not_split_again(text: str) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_extraction_never_raises_and_is_deterministic(text: str) -> None:
     found = extract_claims(text)
     assert found == extract_claims(text)
@@ -60,7 +55,6 @@ def test_extraction_never_raises_and_is_deterministic(text: str) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_claims_have_text_and_lie_in_the_answer_in_order(text: str) -> None:
     end = 0
     for claim in extract_claims(text).claims:
@@ -70,7 +64,6 @@ def test_claims_have_text_and_lie_in_the_answer_in_order(text: str) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_citations_and_parts_lie_in_their_claim(text: str) -> None:
     for claim in extract_claims(text).claims:
         whole = Span(0, len(text))
@@ -84,7 +77,6 @@ def test_citations_and_parts_lie_in_their_claim(text: str) -> None:
 
 
 @given(answers)
-@settings(deadline=None)
 def test_crlf_gives_the_claims_that_lf_gives(text: str) -> None:
     unix = text.replace("\r\n", "\n").replace("\r", "\n")
     found = [claim.text for claim in extract_claims(unix).claims]

@@ -48,7 +48,7 @@ def test_source_panes_hold_the_sources_and_nothing_else(report: Report) -> None:
         assert text_of(page, f"#source-{number} .text") == shown(source.text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(answer=TEXT, source=TEXT, cuts=st.lists(st.integers(0, 40), min_size=4, max_size=4))
 def test_any_text_comes_back_from_the_page(
     report: Report, answer: str, source: str, cuts: list[int]
