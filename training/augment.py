@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutting import coverage
 from programmatic.base import NOT_IN_CONTEXT, SUPPORTED, Pair
+
 from veridical.core.types import Span
 from veridical.pipeline.evidence.corpus import Ranking
 from veridical.pipeline.evidence.scrubbing import MARKER, scrub
@@ -27,7 +28,7 @@ _END = re.compile(r"(?<=[.!?]) +(?=[A-Z\"“])")
 
 def augmented(rows: Sequence[Pair], rng: Random) -> list[Pair]:
     """Return the rows of one file, some of them changed, with copies that lost their evidence."""
-    pool = [row.evidence for row in rows if estimate_tokens(row.evidence) <= 40]  # noqa: PLR2004
+    pool = [row.evidence for row in rows if estimate_tokens(row.evidence) <= 40]
     changed = [_vary(row, pool, rng) for row in rows]
     return [*changed, *_negatives(rows, rng)]
 
@@ -42,12 +43,12 @@ def _vary(row: Pair, pool: Sequence[str], rng: Random) -> Pair:
 
 
 def _may_grow(row: Pair) -> bool:
-    return row.source not in CAPTIONS and estimate_tokens(row.evidence) <= 90  # noqa: PLR2004
+    return row.source not in CAPTIONS and estimate_tokens(row.evidence) <= 90
 
 
 def _surround(evidence: str, claim: str, pool: Sequence[str], rng: Random) -> str:
     chosen = rng.sample(pool, min(len(pool), rng.randint(1, 3)))
-    others = [text for text in chosen if coverage(claim, text) < 0.5 and text != evidence]  # noqa: PLR2004
+    others = [text for text in chosen if coverage(claim, text) < 0.5 and text != evidence]
     # A pronoun at the start would come to mean something else in a new surrounding.
     place = 0 if _PRONOUN.match(evidence) else rng.randint(0, len(others))
     parts = [*others[:place], evidence, *others[place:]]
@@ -77,7 +78,7 @@ def _negatives(rows: Sequence[Pair], rng: Random) -> Iterator[Pair]:
         return
     ranking = Ranking([words(row.evidence) for row in rows])
     for row in chosen:
-        near = None if row.source in CAPTIONS or rng.random() < 0.3 else _near(row, rows, ranking)  # noqa: PLR2004
+        near = None if row.source in CAPTIONS or rng.random() < 0.3 else _near(row, rows, ranking)
         text = near or scrubbed(row.evidence, rng)
         yield Pair(
             text, row.claim, NOT_IN_CONTEXT, f"{row.source}+{'near' if near else 'scrubbed'}"
@@ -93,13 +94,13 @@ def _near(row: Pair, rows: Sequence[Pair], ranking: Ranking) -> str | None:
 
 
 def _unrelated(text: str, row: Pair) -> bool:
-    return coverage(row.claim, text) < 0.6 and coverage(row.evidence, text) < 0.5  # noqa: PLR2004
+    return coverage(row.claim, text) < 0.6 and coverage(row.evidence, text) < 0.5
 
 
 def scrubbed(evidence: str, rng: Random) -> str:
     """Return the evidence with its content removed and its structure kept."""
-    shaped = reshape(evidence, rng) if rng.random() < 0.4 else evidence  # noqa: PLR2004
+    shaped = reshape(evidence, rng) if rng.random() < 0.4 else evidence
     form = rng.random()
-    if form < 0.6:  # noqa: PLR2004
+    if form < 0.6:
         return scrub(shaped, [Span(0, len(shaped))])
-    return " ".join([MARKER] * len(_END.split(evidence))) if form < 0.9 else "[REDACTED]"  # noqa: PLR2004
+    return " ".join([MARKER] * len(_END.split(evidence))) if form < 0.9 else "[REDACTED]"

@@ -20,7 +20,7 @@ SHORT = 130
 
 LONGEST = 200
 JOINED = 150
-DECENT = 0.55
+DECENT = 0.65
 """Share of a supported claim's content words that a cut must still hold."""
 
 
@@ -39,14 +39,20 @@ def cut(text: str, claim: str, rng: Random, *, supported: bool) -> str | None:
     good = [option for option in options if coverage(claim, option) >= wanted]
     short = [option for option in good if estimate_tokens(option) <= JOINED]
     if short and not (supported and _loses(claim, text, short)):
-        return rng.choice(short)
+        return rng.choice(_close(short, claim) if supported else short)
     return good[-1] if good else None
+
+
+def _close(options: list[str], claim: str) -> list[str]:
+    """Return the options that hold nearly as much of the claim as the best one."""
+    best = max(coverage(claim, option) for option in options)
+    return [option for option in options if coverage(claim, option) > best - 0.1]
 
 
 def _loses(claim: str, text: str, options: list[str]) -> bool:
     """Return whether every cut is poor and the whole text was much better."""
     best = max(coverage(claim, option) for option in options)
-    return best < DECENT and coverage(claim, text) - best > 0.1  # noqa: PLR2004 -- of the words
+    return best < DECENT and coverage(claim, text) - best > 0.1
 
 
 def _options(text: str, claim: str, *, supported: bool) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutting import cut
 from programmatic.base import NOT_SUPPORTED, SUPPORTED, Pair
+
 from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ CLOSED_WORLDS = frozenset({"proofwriter_train", "folio_train"})
 """Puzzles that need all their premises: kept whole, or not at all."""
 
 WHOLE_LIMIT = 220
+_BRACKETS = {"LRB": "(", "RRB": ")", "LSB": "[", "RSB": "]"}
+_BRACKET = re.compile(r"-(LRB|RRB|LSB|RSB)-")
 _MARKS = re.compile(r"<\|(?:other_|multi_)?cit\|>|\(\s*\)|\[\s*\]")
 _LOOSE = ((re.compile(r" ([.,;:!?%)\]])"), r"\1"), (re.compile(r"([(\[]) "), r"\1"))
 _CONTRACTED = re.compile(r" ('s|n't|'re|'ve|'ll|'d|')\b")
@@ -57,8 +60,8 @@ def pairs(path: Path, rng: Random) -> Iterator[Pair]:
 def pair_of(row: dict[str, Any], source: str, rng: Random) -> Pair | None:
     """Return a row as a pair, or `None` if its evidence cannot be cut without loss."""
     label = label_of(row)
-    tidy = spaced if rng.random() < 0.6 else str  # noqa: PLR2004 -- both spellings are met
-    text, claim = tidy(evidence_of(row, rng)), tidy(_MARKS.sub("", row["claim"]).strip())
+    tidy = spaced if rng.random() < 0.6 else str
+    text, claim = tidy(brackets(evidence_of(row, rng))), tidy(claim_of(row))
     if source in CLOSED_WORLDS:
         kept = text if estimate_tokens(text) <= WHOLE_LIMIT else None
     else:
@@ -69,6 +72,11 @@ def pair_of(row: dict[str, Any], source: str, rng: Random) -> Pair | None:
 def label_of(row: dict[str, Any]) -> str:
     """Return the three-way label, or the two-way one where there is no other."""
     return row["label3"] or (SUPPORTED if row["label"] == SUPPORTED else NOT_SUPPORTED)
+
+
+def claim_of(row: dict[str, Any]) -> str:
+    """Return the claim without placeholders of citations."""
+    return brackets(_MARKS.sub("", row["claim"]).strip())
 
 
 def evidence_of(row: dict[str, Any], rng: Random) -> str:
@@ -90,6 +98,9 @@ def spaced(text: str) -> str:
     for pattern, replacement in _LOOSE:
         text = pattern.sub(replacement, text)
     text = _CONTRACTED.sub(r"\1", text)
-    return (
-        text.replace("-LRB- ", "(").replace(" -RRB-", ")").replace("`` ", '"').replace(" ''", '"')
-    )
+    return text.replace("`` ", '"').replace(" ''", '"')
+
+
+def brackets(text: str) -> str:
+    """Return a text with its brackets written as such."""
+    return _BRACKET.sub(lambda match: _BRACKETS[match.group(1)], text)

@@ -6,6 +6,7 @@ in the claim alone tells the label. Training and probes draw from disjoint parts
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,6 +22,7 @@ NOT_IN_CONTEXT = "not_in_context"
 NOT_SUPPORTED = "not_supported"
 LABELS = (SUPPORTED, CONTRADICTED, NOT_IN_CONTEXT, NOT_SUPPORTED)
 
+_IDENTIFIER = re.compile(r"[a-z]+(?:_[a-z]|[A-Z]|\.py)")
 _HELD_OUT = 5
 """Every fifth item of a list belongs to the probes; a shorter list is shared."""
 
@@ -108,7 +110,9 @@ def generate(name: str, generator: Generator, world: World, count: int) -> list[
 
 
 def capital(text: str) -> str:
-    """Return the text with its first letter in upper case."""
+    """Return the text with its first letter in upper case, unless it begins with a name of code."""
+    if _IDENTIFIER.match(text):
+        return text
     return text[:1].upper() + text[1:]
 
 

@@ -1,5 +1,7 @@
 """Names and things, mostly combined from parts, so that none is met often."""
 
+# ruff: noqa: E501, SIM905 -- a template is one line, a list of words one paragraph
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
