@@ -1,0 +1,1 @@
+"""Generators of pairs whose label is known by construction."""
