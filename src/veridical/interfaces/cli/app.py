@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from veridical.interfaces.cli import check, config
+from veridical.interfaces.cli import check, config, evaluate
 
 # Plain help: the rich one alone would take longer to load than all of `veridical --help` may.
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("check", epilog=check.EXAMPLES)(check.check)
+app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 
 

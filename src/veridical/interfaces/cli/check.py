@@ -136,7 +136,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     from veridical.settings import Settings
 
     policy = {
-        "windows": _windows(windows),
+        "windows": parse_windows(windows),
         "support_threshold": support_threshold,
         "contradiction_threshold": contradiction_threshold,
     }
@@ -152,8 +152,8 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     raise typer.Exit(EXIT_CODES[report.summary.outcome])
 
 
-def _windows(text: str | None) -> int | str | None:
-    # What is no number stays as it is, for the settings to say what is wrong with it.
+def parse_windows(text: str | None) -> int | str | None:
+    """Return a number as one; the rest stays, for the settings to say what is wrong with it."""
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
