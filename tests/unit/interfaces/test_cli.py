@@ -25,7 +25,7 @@ from veridical.pipeline.reports import Report
 if TYPE_CHECKING:
     from click.testing import Result
 
-COMMANDS = (["check"], ["config", "show"])
+COMMANDS = (["check"], ["eval"], ["config", "show"])
 
 
 @pytest.fixture(autouse=True)
@@ -322,9 +322,11 @@ def page() -> str:
     return (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
-def test_every_option_of_check_is_documented() -> None:
-    options = set(re.findall(r"--\w[\w-]+", run("check", "--help").stdout))
-    assert options <= set(re.findall(r"--\w[\w-]+", page()))
+@pytest.mark.parametrize("command", ["check", "eval"])
+def test_every_option_is_documented_in_the_section_of_its_command(command: str) -> None:
+    (section,) = [part for part in page().split("\n## ") if part.startswith(f"veridical {command}")]
+    options = set(re.findall(r"--\w[\w-]+", run(command, "--help").stdout))
+    assert options - {"--help"} <= set(re.findall(r"--\w[\w-]+", section))
 
 
 def test_the_documented_settings_are_those_shown(monkeypatch: pytest.MonkeyPatch) -> None:

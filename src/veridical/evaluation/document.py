@@ -1,0 +1,80 @@
+"""An evaluation as the JSON document `veridical.eval/1`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from veridical.evaluation.bootstrap import LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.types import Interval
+    from veridical.evaluation.baselines import BaselineResult
+    from veridical.evaluation.results import Evaluation, FileResult, MeanResult
+
+SCHEMA = "veridical.eval/1"
+DECIMALS = 6
+
+Document = dict[str, Any]
+"""A JSON object: strings, numbers, booleans, None, lists and objects of these."""
+
+
+def to_document(evaluation: Evaluation) -> Document:
+    """Return the evaluation as a JSON object; what could not be computed is null."""
+    threshold = evaluation.threshold
+    return {
+        "schema": SCHEMA,
+        "backend": _backend(evaluation),
+        "policy": asdict(evaluation.policy),
+        "sample": {"limit": evaluation.limit, "seed": evaluation.resampling.seed},
+        "bootstrap": {"replicates": evaluation.resampling.replicates, "level": LEVEL},
+        "files": [{"file": f.name, **_figures(f, threshold)} for f in evaluation.files],
+        "mean": {"files": evaluation.mean.files, **_figures(evaluation.mean, threshold)},
+    }
+
+
+def to_json(evaluation: Evaluation) -> str:
+    """Return the document as JSON text; the same outcomes give the same text."""
+    return json.dumps(to_document(evaluation), ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _backend(evaluation: Evaluation) -> Document:
+    info = evaluation.backend
+    return {
+        "name": info.name,
+        "model": info.model,
+        "estimator": info.estimator.value,
+        "fingerprint": info.fingerprint,
+    }
+
+
+def _figures(result: FileResult | MeanResult, threshold: float | None) -> Document:
+    return {
+        "n": result.n,
+        "undetermined": result.undetermined,
+        "skipped": dict(result.skipped),
+        "threshold": threshold,
+        **{name: _rounded(value) for name, value in asdict(result.scores).items()},
+        "intervals": {name: _interval(one) for name, one in result.intervals.items()},
+        "baselines": _baselines(result.baselines),
+    }
+
+
+def _baselines(baselines: Mapping[str, BaselineResult]) -> Document:
+    return {
+        name: {key: _rounded(value) for key, value in asdict(one).items()}
+        for name, one in baselines.items()
+    }
+
+
+def _interval(interval: Interval | None) -> Document | None:
+    if interval is None:
+        return None
+    return {"low": _rounded(interval.low), "high": _rounded(interval.high)}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DECIMALS)
