@@ -59,10 +59,11 @@ def collate(encoded: list[list[int]], labels: list[str], pad_id: int) -> Batch:
     for row, tokens in enumerate(encoded):
         ids[row, : len(tokens)] = torch.tensor(tokens)
         mask[row, : len(tokens)] = 1
-    return Batch(ids, mask, torch.tensor([_target(label) for label in labels]))
+    return Batch(ids, mask, torch.tensor([target(label) for label in labels]))
 
 
-def _target(label: str) -> list[float]:
+def target(label: str) -> list[float]:
+    """Return 1 for each logit that the label admits, else 0."""
     if label == NEGATIVE:
         return [0.0, 1.0, 1.0]
     return [float(label == known) for known in LABELS]
