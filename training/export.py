@@ -148,7 +148,7 @@ def quantise(full: Path, small: Path) -> None:
 
     The usual dynamic quantisation takes one scale for all activations of a run; a few large ones
     after GELU then drown the rest (probabilities of a twelve-layer model moved by .13 on average),
-    and in a batch each pair changes its neighbours. Here activations are scaled per token and block.
+    and in a batch each pair changes its neighbours. Here each token and block has its own scale.
     """
     graph = onnx.load(full)
     del graph.graph.value_info[:]  # shapes left by the exporter confuse the quantiser
