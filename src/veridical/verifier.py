@@ -297,14 +297,14 @@ class _Asker:
 
     async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         try:
-            measured = await self._backend.estimate(queries)
+            measured = list(await self._backend.estimate(queries))
         except VeridicalError:
             raise
         except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
             return [_failed(type(error).__name__)] * len(queries)
         if len(measured) != len(queries):
             return [_failed("wrong number of measurements")] * len(queries)
-        return measured
+        return [m if isinstance(m, Measurement) else _failed("not a measurement") for m in measured]
 
 
 def _failed(detail: str) -> Unmeasured:

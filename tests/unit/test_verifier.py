@@ -119,6 +119,20 @@ def test_a_backend_that_loses_a_measurement_leaves_the_claims_undetermined() -> 
     assert report.summary.outcome is Outcome.UNDETERMINED
 
 
+@pytest.mark.parametrize("nonsense", [lambda _: None, lambda n: [None] * n, lambda n: [0.9] * n])
+def test_a_backend_that_answers_nonsense_leaves_the_claims_undetermined(
+    nonsense: Callable[[int], object],
+) -> None:
+    class Nonsense(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            return nonsense(len(queries))  # type: ignore[return-value]
+
+    report = anyio.run(Verifier(Nonsense(stated)).check, "The bridge opened in 1998.", SOURCES)
+    (verdict,) = report.claims
+    assert isinstance(verdict.p1, Unmeasured)
+    assert verdict.p1.reason is UnmeasuredReason.BACKEND_ERROR
+
+
 def test_a_backend_that_cannot_start_is_an_error() -> None:
     def fail(_: Query) -> Measurement:
         raise BackendError(CLAIM_TEXT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from veridical.core.types import Source
@@ -30,7 +29,7 @@ def as_sources(sources: Sources) -> Mapping[str, Source]:
     if not found:
         msg = "there are no sources"
         raise SourceError(msg, hint="Pass at least one text to check against")
-    return MappingProxyType(found)
+    return found  # a plain dict, for a report has to survive pickling
 
 
 def _each(sources: Sources) -> Iterable[Source]:

@@ -56,6 +56,23 @@ _GREETING = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+# How far into a greeting to look for an assertion; without a bound, time grows with the square.
+_MAX_GREETING = 300
+# Where a greeting may turn into an assertion: "Sorry, the bridge is closed."
+_TURN = re.compile(
+    r"[,;:—–]\s+(?:(?:but|and|however|though|although|yet)\b,?\s+)?|\s(?:but|however|although)\b,?\s+"
+    r"|\b(?:happy|glad|can|will|would|(?:'|’)(?:ll|d)|let me)\s(?:also\s)?(?:to\s)?"
+    r"(?:report|say|tell\syou|confirm|inform\syou|add|clarify|state|explain)\sthat\s",
+    re.IGNORECASE,
+)
+# What such a turn leaves a greeting: someone is addressed, or it is about the answer itself.
+_STILL_GREETS = re.compile(
+    r"(?:i|we|you|your|my|me|let|have|here|please|happy|glad|who|which|whose|where|when|what|if|as|so|that"
+    r"|because|since|unless|while|to|at|in|on|for|from|with|based)\b"
+    r"|.*\b(?:contexts?|documents?|sources?|passages?|texts?|information|evidence|excerpts?|details?"
+    r"|questions?|answers?|requests?|confusion|you|your)\b",
+    re.IGNORECASE,
+)
 # A text that ends in one of these, or speaks of one of those, only announces what follows.
 _ANNOUNCING = re.compile(
     r"\b(?:follows|below|includes?|included|contains?|supports?|offers?|provides?|are|is|was|were"
@@ -87,7 +104,18 @@ def _is_heading(text: str) -> bool:
 
 
 def _is_greeting(text: str) -> bool:
-    return bool(_GREETING.match(text))
+    return bool(_GREETING.match(text)) and not _turns_into_assertion(text)
+
+
+def _turns_into_assertion(greeting: str) -> bool:
+    rests = (greeting[turn.end() :] for turn in _TURN.finditer(greeting, 0, _MAX_GREETING))
+    # A rest that greets again is left to its own turns: asking `exclusion` would recurse.
+    return any(
+        not (_STILL_GREETS.match(rest) or _GREETING.match(rest))
+        and has_finite_verb(rest)
+        and exclusion(rest) is None
+        for rest in rests
+    )
 
 
 def _is_question(text: str) -> bool:

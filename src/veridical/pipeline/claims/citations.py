@@ -39,7 +39,7 @@ _NAMED = re.compile(r"\s*(?:sources?|refs?|references?|citations?|cited?)\s*:\s*
 _NAMED_NUMBER = re.compile(
     r"\s*(?:sources?|refs?|references?|docs?|documents?)\s+#?(?=\w*\d)", re.IGNORECASE
 )
-_NUMBER = re.compile(r"\d{1,4}$")
+_DIGITS = re.compile(r"\d+")
 _RANGE = re.compile(
     r"(?P<prefix>[A-Za-z]{0,10}[-_]?)(?P<low>\d{1,4})\s?[-–—]\s?\1(?P<high>\d{1,4})$"
 )
@@ -48,7 +48,7 @@ _ID = re.compile(
     r"https?://\S+"
     r"|\d{1,4}[a-z]?"
     r"|\d{1,4}:\d{1,4}"
-    r"|[A-Za-z]+(?:[-_.][A-Za-z]+)*[-_.#]?\d[\w.-]*"
+    r"|[^\W\d_]+(?:[-_.][^\W\d_]+)*[-_.#]?\d[\w.-]*"
     r"|[\w.~-]*[\w~-](?:/[\w.~-]+)+/?"
     r"|[\w./~-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}"
     r"|[A-Za-z]\w*_\w+"
@@ -138,6 +138,8 @@ def _bracket_ids(match: re.Match[str], text: str, known: Collection[str]) -> lis
     ids = _ids(content[_LEAD.match(content).end() :], known)  # type: ignore[union-attr]
     if any(each in known for each in ids):
         return ids
+    if not ids and (named := _NAMED.match(content)):
+        return _named_ids(content[named.end() :], known)
     return [] if _is_code_or_maths(ids, text, match) else ids
 
 
@@ -162,7 +164,7 @@ def _ids(content: str, known: Collection[str]) -> list[str]:
             ids.append(item)
         elif (expanded := _expand(item)) is not None:
             ids.extend(expanded)
-        elif looks_like_id(item):
+        elif looks_like_id(item) or _is_sibling(item, known):
             ids.append(item)
         elif not (ids and _LOCATOR.match(item)):
             return []
@@ -201,24 +203,33 @@ def _lens_ids(content: str, known: Collection[str]) -> list[str]:
 
 
 def _paren_ids(content: str, known: Collection[str]) -> list[str]:
-    """Read `(source: x, y)`, `(Source 1)` and `(S1)`, the last only if S1 is known."""
+    """Read `(source: x, y)`, `(Source 1)` and `(S1)`, the last only if S1, or an S2, is known."""
     if content.strip() in known:
         return [content.strip()]
     if named := _NAMED.match(content):
-        return [_whole_or_name(item) for item in _split_named(content[named.end() :], known)]
+        return _named_ids(content[named.end() :], known)
     if number := _NAMED_NUMBER.match(content):
         return _ids(content[number.end() :], known)
-    items = [item.strip() for item in _ITEM.findall(content)]
-    return items if items and all(item in known for item in items) else []
+    ids = [item.strip() for item in _ITEM.findall(content)]
+    # A letter in parentheses may be anything: `(C)`.
+    cited = (each in known or (len(each) > 1 and _is_sibling(each, known)) for each in ids)
+    return ids if ids and all(cited) else []
 
 
-def _split_named(content: str, known: Collection[str]) -> list[str]:
+def _is_sibling(content: str, known: Collection[str]) -> bool:
+    """Say whether an id differs from a known one in its number or its one letter: S9 from S1."""
+    return not content.isdecimal() and _series(content) in map(_series, known)
+
+
+def _series(source_id: str) -> str:
+    if len(source_id) == 1 and source_id.isalpha():
+        return "A" if source_id.isupper() else "a"
+    return _DIGITS.sub("0", source_id)
+
+
+def _named_ids(content: str, known: Collection[str]) -> list[str]:
     items = [item.strip().strip("`'\"") for item in _ITEM.findall(content)]
     expanded: list[str] = []
     for item in items:
         expanded.extend([item] if item in known else _expand(item) or [item])
-    return [item for item in expanded if item and not _LOCATOR.match(item)]
-
-
-def _whole_or_name(item: str) -> str:
-    return item.removeprefix("^")
+    return [item.removeprefix("^") for item in expanded if item and not _LOCATOR.match(item)]

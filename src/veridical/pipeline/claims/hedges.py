@@ -2,7 +2,7 @@
 
 `may not` before a plain verb, `may only`, "you may" and `may` in the language of contracts speak of
 permission and are assertions. A hedge that someone else is reported to have made, or that stands in
-a subordinate clause or a quotation, does not hedge the main clause.
+a subordinate clause or a quotation, does not hedge the main clause; nor does one in another clause.
 """
 
 from __future__ import annotations
@@ -43,6 +43,13 @@ _REPORTED = re.compile(
     r"|estimate[sd]?|speculated?|according to)\b",
     re.IGNORECASE,
 )
+# Where another clause begins, and how one begins that depends on the rest.
+_JOINT = re.compile(r"(?:;|, (?:and|but|yet|while|whereas)) ", re.IGNORECASE)
+_DEPENDENT = re.compile(
+    r"(?:if|unless|when|whether|because|since|so|as|although|though|while|not|only|that|which|who|to"
+    r"|therefore|thus|hence|then|I|we|you)\b",
+    re.IGNORECASE,
+)
 _FIRST_PERSON = re.compile(r"\b(?:I|we|We)\b")
 _SUBORDINATE = re.compile(
     r"\b(?:which|who|whose|whom|where|that|because|although|though|while|whereas|if|when|whenever"
@@ -53,7 +60,24 @@ _SUBORDINATE = re.compile(
 def is_hedged(text: str) -> bool:
     """Say whether the main clause of a sentence is hedged."""
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
-    return any(_commits_to_nothing(bare, match) for match in _HEDGE.finditer(bare))
+    return _is_hedged_between(bare, 0, len(bare)) and not _asserts_elsewhere(bare)
+
+
+def _asserts_elsewhere(text: str) -> bool:
+    """Say whether a clause without a hedge asserts: `It may be red, but it collapsed in 2001`."""
+    joints = [*_JOINT.finditer(text)]
+    starts = [0, *(joint.end() for joint in joints)]
+    ends = [*(joint.start() for joint in joints), len(text)]
+    return any(
+        has_finite_verb(text[start:end])
+        and not _DEPENDENT.match(text, start)
+        and not _is_hedged_between(text, start, end)
+        for start, end in zip(starts, ends, strict=True)
+    )
+
+
+def _is_hedged_between(text: str, start: int, end: int) -> bool:
+    return any(_commits_to_nothing(text, hedge) for hedge in _HEDGE.finditer(text, start, end))
 
 
 def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from veridical.core.types import CitationRef, Source
 
 _LINES = re.compile(r"(?P<path>.+):L?(?P<first>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?")
+# As editors and the reports count lines; a form feed or U+2028 ends none.
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NUMBERED = re.compile(r"[A-Za-z]+[-_ ]?0*(?P<number>\d+)")
 
 
@@ -48,7 +50,7 @@ def _by_number(number: str, sources: Iterable[str]) -> str | None:
 def _lines(text: str, match: re.Match[str]) -> Span | None:
     first = int(match["first"])
     last = int(match["last"] or first)
-    lines = text.splitlines(keepends=True)
+    lines = _LINE.findall(text)
     if not 1 <= first <= last <= len(lines):
         return None
     start = sum(map(len, lines[: first - 1]))

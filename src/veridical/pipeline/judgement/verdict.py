@@ -49,8 +49,7 @@ def judge(
         windows_scored=_scored(binding),
         windows_total=binding.windows_total,
     )
-    notes = tuple(_notes(verdict, with_evidence, policy))
-    return replace(verdict, notes=notes)
+    return _noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
 
 
 def _scored(binding: Binding) -> tuple[Piece, ...]:
@@ -60,7 +59,12 @@ def _scored(binding: Binding) -> tuple[Piece, ...]:
     return tuple(sorted(windows, key=lambda piece: (piece.source, piece.span)))
 
 
-def _notes(verdict: Verdict, reading: Reading, policy: Policy) -> Iterator[Note]:
+def _noted(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Verdict:
+    notes = tuple(_notes(verdict, policy, partly_scored=partly_scored))
+    return replace(verdict, notes=notes)
+
+
+def _notes(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Iterator[Note]:
     if not verdict.claim.assertive or isinstance(verdict.p1, Unmeasured):
         return
     if _independent(verdict, policy):
@@ -70,7 +74,7 @@ def _notes(verdict: Verdict, reading: Reading, policy: Policy) -> Iterator[Note]
         yield Note.CONFIDENCE_NOT_JUSTIFIED
     if _misattributed(verdict, policy):
         yield Note.SUPPORTED_BY_UNCITED_SOURCE
-    if reading.unmeasured:
+    if partly_scored:
         yield Note.PARTLY_SCORED
 
 
@@ -111,7 +115,7 @@ def second_look(
     """Return the verdict refined by its conjuncts and by its softened form, both measured now."""
     supported = [part for part in parts if part.status is Status.SUPPORTED]
     if parts and len(supported) == len(parts):
-        return _all_parts(verdict, parts)
+        return _all_parts(verdict, parts, policy)
     if supported:
         return replace(
             verdict,
@@ -124,10 +128,10 @@ def second_look(
     return verdict
 
 
-def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:
+def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
     """Each conjunct is supported, so the whole is: as probable as its least probable part."""
     weakest = min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
-    return replace(
+    refined = replace(
         verdict,
         status=Status.SUPPORTED,
         rule="all_parts_supported",
@@ -136,6 +140,7 @@ def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:
         dependence=dependence(verdict.p0, weakest),
         parts=tuple(parts),
     )
+    return _noted(refined, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
 
 
 def _softened(verdict: Verdict, weaker: Estimate) -> Verdict:

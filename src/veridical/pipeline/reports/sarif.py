@@ -118,11 +118,16 @@ class _Run:
 def as_uri(path: str) -> str:
     """Return a path, or an id that serves as one, as a percent-encoded URI reference."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path):
-        return quote(path, safe="%/:?#[]@!$&'()*+,;=~")
+        return _quoted(path, safe="%/:?#[]@!$&'()*+,;=~")
     path = path.replace("\\", "/")
     if re.match(r"[A-Za-z]:/", path):
-        return f"file:///{path[:2]}{quote(path[2:])}"
-    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
+        return f"file:///{path[:2]}{_quoted(path[2:])}"
+    return f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
+
+
+def _quoted(path: str, safe: str = "/") -> str:
+    # The bytes of a file name that is no UTF-8 reach us as lone surrogates.
+    return quote(path, safe=safe, errors="surrogateescape")
 
 
 def _reported(verdict: Verdict) -> bool:

@@ -112,6 +112,39 @@ def test_a_greeting_is_excluded(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Sorry, the bridge collapsed in 2001.",
+        "I'm sorry, but the bridge collapsed in 2001.",
+        "I apologize for the confusion; the bridge opened in 1850.",
+        "I could not find the date, however the bridge was built by Eiffel.",
+        "Thank you for asking, the bridge collapsed in 2001.",
+        "Sure, I can tell you that the bridge collapsed in 2001.",
+        "I'm happy to report that the bridge collapsed in 2001.",
+    ],
+)
+def test_an_assertion_behind_a_greeting_is_to_be_verified(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but the documents do not mention that.",
+        "I apologize, but I cannot answer this.",
+        "Sure, I can help with that, you only have to ask.",
+        "I don't know, as it was not there.",
+        "Sorry, is the bridge open?",
+        "Sorry, it might rain.",
+        "Thank you for your question, and have a good day.",
+        "Sorry, " * 40 + "is it open?",
+    ],
+)
+def test_a_greeting_that_goes_on_without_an_assertion_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.GREETING
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "It might rain.",
         "Prices may rise.",
         "Perhaps it rained.",
@@ -125,6 +158,32 @@ def test_a_greeting_is_excluded(text: str) -> None:
     ],
 )
 def test_a_hedged_statement_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.HEDGED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The bridge may be red, but it collapsed in 2001.",
+        "It collapsed in 2001, and it may be red.",
+        "It collapsed in 2001; perhaps it was rust.",
+        "I am not sure, but it has won 122 prizes.",
+    ],
+)
+def test_a_hedge_in_one_clause_leaves_the_other_an_assertion(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It might rain, but I am not sure.",
+        "It might rain, and if it does, the road is closed.",
+        "It might rain, but only in May.",
+        "It might rain, and it could be cold.",
+    ],
+)
+def test_a_clause_that_depends_on_a_hedged_one_is_excluded_with_it(text: str) -> None:
     assert first(text).excluded is Exclusion.HEDGED
 
 

@@ -35,6 +35,8 @@ def ids(text: str, *known: str) -> list[str]:
         ("(source: x)", ["x"]),
         ("(Source: x, y)", ["x", "y"]),
         ("(sources: [1], [2])", ["1", "2"]),
+        ("[Source: annual report]", ["annual report"]),
+        ("[报告7]", ["报告7"]),
         ("(see [1])", ["1"]),
         ("([1], [2])", ["1", "2"]),
         ("[^1]", ["1"]),
@@ -84,6 +86,26 @@ def test_other_brackets_are_no_citations(words: str) -> None:
 )
 def test_a_known_id_is_a_citation_whatever_its_look(mark: str, known: str) -> None:
     assert ids(f"It rained {mark}.", known) == [known]
+
+
+@pytest.mark.parametrize(
+    ("mark", "known", "expected"),
+    [
+        ("(S9)", "S1", ["S9"]),
+        ("(S1, S9)", "S1", ["S1", "S9"]),
+        ("(doc 9)", "doc 1", ["9"]),
+        ("[part 9]", "part 1", ["part 9"]),
+        ("[C]", "A", ["C"]),
+        ("(C)", "A", []),
+        ("[c]", "A", []),
+        ("(9)", "1", []),
+        ("(B12)", "S1", []),
+    ],
+)
+def test_an_id_of_the_same_series_as_a_known_one_is_a_citation(
+    mark: str, known: str, expected: list[str]
+) -> None:
+    assert ids(f"It rained {mark}.", known) == expected
 
 
 def test_known_ids_match_exactly() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from veridical.core.sources import as_sources
 from veridical.core.types import CitationRef, Span
 from veridical.pipeline.evidence import resolve
+from veridical.pipeline.reports.places import Lines
 
 SOURCES = as_sources({"S1": "One.", "S12": "Twelve.", "a.py": "x = 1\ny = 2\nz = 3\n", "doc": "D."})
 
@@ -55,6 +56,14 @@ def test_a_line_citation_covers_just_those_lines(cited: str, region: str) -> Non
     (citation,) = resolve([CitationRef(cited, Span(0, 1))], SOURCES)
     assert citation.region is not None
     assert citation.region.of(SOURCES["a.py"].text) == region
+
+
+def test_lines_are_those_that_the_reports_count() -> None:
+    text = "one\x0cpage\u2028still one\r\ntwo\n"
+    (citation,) = resolve([CitationRef("a.py:2", Span(0, 1))], as_sources({"a.py": text}))
+    assert citation.region is not None
+    assert citation.region.of(text) == "two\n"
+    assert Lines(text).at(citation.region.start).line == 2
 
 
 @pytest.mark.parametrize("cited", ["a.py:0", "a.py:4", "a.py:3-2", "a.py:999999999", "b.py:1"])

@@ -148,6 +148,15 @@ def test_all_parts_supported_make_a_claim_as_probable_as_the_weakest(policy: Pol
     assert found.budget.observed_bits > 0
 
 
+def test_the_notes_of_a_claim_that_its_parts_support_are_those_of_a_supported_one(
+    policy: Policy,
+) -> None:
+    before = verdict(policy, fake_estimate(0.2), fake_estimate(0.9))
+    assert before.notes == (Note.SUPPORTED_BY_UNCITED_SOURCE,)
+    found = second_look(before, [part("a", Status.SUPPORTED, 0.9)], None, policy)
+    assert found.notes == (Note.EVIDENCE_INDEPENDENT,)
+
+
 def test_only_the_softened_form_supported_is_an_over_extrapolation(policy: Policy) -> None:
     found = second_look(unsupported(policy), [], fake_estimate(0.9), policy)
     assert found.status is Status.PARTIALLY_SUPPORTED

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+import veridical
 from veridical.errors import FlaggedError
+from veridical.testing import FakeBackend, fake_estimate
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -28,6 +32,13 @@ def test_only_flagged_claims_raise(which: str, request: pytest.FixtureRequest) -
 
 def test_repr_holds_counts_and_no_text(report: Report) -> None:
     assert repr(report) == "Report(outcome='flagged', checked=8, flagged=5)"
+
+
+def test_a_checked_report_survives_pickling() -> None:
+    backend = FakeBackend(lambda _: fake_estimate(0.9))
+    report = veridical.check("It rained.", sources={"S1": "It rained."}, backend=backend)
+    assert pickle.loads(pickle.dumps(report)) == report  # noqa: S301 -- our own bytes
+    assert copy.deepcopy(report) == report
 
 
 def test_str_is_the_text_report(report: Report) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -125,6 +126,10 @@ def test_answer_uri_is_percent_encoded(report: Report) -> None:
 def test_paths_become_uris(path: str, uri: str) -> None:
     assert as_uri(path) == uri
     assert uri.startswith("file:") or unquote(uri) == path
+
+
+def test_a_file_name_that_is_no_utf8_becomes_its_bytes() -> None:
+    assert as_uri(os.fsdecode(b"an\xffswer.md")) == "an%FFswer.md"
 
 
 def test_message_cannot_smuggle_placeholders_or_links(report: Report) -> None:
