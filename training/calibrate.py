@@ -77,7 +77,7 @@ def score(export: Path, name: str, pairs: list[dict]) -> torch.Tensor:
     session = InferenceSession(export / f"{name}.int8.onnx", options)
     tokenizer = Tokenizer.from_file(str(export / f"{name}.tokenizer.json"))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MAX_TOKENS, strategy="only_first")
+    tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
     found = []
     for pair in pairs:
         ids = np.asarray([tokenizer.encode(pair["evidence"], pair["claim"]).ids], dtype=np.int64)

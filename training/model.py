@@ -35,9 +35,9 @@ def load_model(base: Path, *, layers: int, frozen: int) -> MPNetForSequenceClass
 
 
 def load_tokenizer(base: Path, *, max_tokens: int) -> Tokenizer:
-    """Return the base's tokenizer; what is too long loses the end of its evidence."""
+    """Return the base's tokenizer; of what is too long, the longer text loses its end."""
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
-    tokenizer.enable_truncation(max_tokens, strategy="only_first")
+    tokenizer.enable_truncation(max_tokens, strategy="longest_first")
     tokenizer.no_padding()
     return tokenizer
 

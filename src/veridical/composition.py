@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
+from veridical.core.ports import Backend
 from veridical.errors import ConfigurationError
 from veridical.verifier import Verifier
 
 if TYPE_CHECKING:
-    from veridical.core.ports import Backend
     from veridical.settings import Settings
 
 GROUP = "veridical.backends"
@@ -23,13 +23,16 @@ def build_verifier(settings: Settings, *, backend: str | Backend | None = None) 
     )
 
 
-def build_backend(settings: Settings, backend: str | Backend) -> Backend:
+def build_backend(settings: Settings, backend: object) -> Backend:
     """Return a backend by its name `NAME[:MODEL]`; one that is built already is returned as it is.
 
     `ConfigurationError` if no backend of that name is installed.
     """
-    if not isinstance(backend, str):
+    if isinstance(backend, Backend):
         return backend
+    if not isinstance(backend, str):
+        msg = f"a backend is a name or has `info` and `estimate`, not {type(backend).__name__}"
+        raise ConfigurationError(msg, hint="'embedded' is the default")
     name, _, model = backend.partition(":")
     found = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in found:

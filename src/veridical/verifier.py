@@ -17,7 +17,6 @@ from veridical.core.types import (
     Claim,
     ClaimSet,
     Measurement,
-    PartVerdict,
     Query,
     Span,
     Status,
@@ -29,8 +28,15 @@ from veridical.core.types import (
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import extract_claims, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
-from veridical.pipeline.judgement import Reading, combine, judge, quote, second_look, summarise
-from veridical.pipeline.judgement.status import decide
+from veridical.pipeline.judgement import (
+    Look,
+    Reading,
+    combine,
+    judge,
+    quote,
+    second_look,
+    summarise,
+)
 from veridical.pipeline.reports import Report
 
 if TYPE_CHECKING:
@@ -121,13 +127,14 @@ class Verifier:
         """
         started = perf_counter()
         ensure_text(answer, "the answer")
+        _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
         claims = extract_claims(answer, known_ids=texts)
         binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
         asker = _Asker(self._backend, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker)
-        verdicts = await self._second_look(verdicts, binder, rules, asker)
+        verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
         latency_ms = (perf_counter() - started) * 1000
         return Report(
             answer=answer,
@@ -156,6 +163,7 @@ class Verifier:
         exist is a phantom citation. Errors are those of `check`.
         """
         ensure_text(claim, "the claim")
+        _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
         whole = Span(0, len(claim))
@@ -200,25 +208,31 @@ class Verifier:
         return verdicts
 
     async def _second_look(
-        self, verdicts: Sequence[Verdict], binder: Binder, policy: Policy, asker: _Asker
+        self,
+        verdicts: Sequence[Verdict],
+        binder: Binder,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: _Asker,
     ) -> list[Verdict]:
         """Read the conjuncts and the softened form of the claims that came out unsupported."""
-        again = {
-            verdict.claim.id: _fragments(verdict)
-            for verdict in verdicts
-            if verdict.status is Status.UNSUPPORTED
-        }
+        again = {v.claim.id: v for v in verdicts if v.status is Status.UNSUPPORTED}
         contexts = [
-            (text, binder.bind(text, verdict.citations).with_evidence)
-            for verdict in verdicts
-            for text in again.get(verdict.claim.id, ())
+            (fragment.text, binder.bind(fragment.text, verdict.citations).with_evidence)
+            for verdict in again.values()
+            for fragment in verdict.claim.fragments
         ]
-        readings = iter(await asker.read(contexts, policy))
-        refined = []
-        for verdict in verdicts:
-            found = [next(readings).measurement for _ in again.get(verdict.claim.id, ())]
-            refined.append(_refine(verdict, found, policy) if found else verdict)
-        return refined
+        readings = await asker.read(contexts, policy)
+        looks = iter(map(Look, (passages for _, passages in contexts), readings))
+        for claim_id, verdict in again.items():
+            found = [next(looks) for _ in verdict.claim.fragments]
+            again[claim_id] = second_look(verdict, found, policy, sources)
+        return [again.get(verdict.claim.id, verdict) for verdict in verdicts]
+
+
+def _ensure_question(question: str | None) -> None:
+    if question is not None:
+        ensure_text(question, "the question")
 
 
 def _bind(
@@ -235,21 +249,6 @@ def _bind(
 
 def _unbound(citations: tuple[Citation, ...]) -> Binding:
     return Binding(citations, with_evidence=(), without_evidence=(), windows_total=0)
-
-
-def _fragments(verdict: Verdict) -> list[str]:
-    claim = verdict.claim
-    return [*(part.text for part in claim.parts), *([claim.weaker] if claim.weaker else [])]
-
-
-def _refine(verdict: Verdict, found: Sequence[Measurement], policy: Policy) -> Verdict:
-    claim = verdict.claim
-    weaker = found[-1] if claim.weaker else None
-    parts = []
-    for part, p1 in zip(claim.parts, found, strict=False):  # the softened form comes last
-        status = decide(claim, verdict.citations, p1, verdict.p0, policy).status
-        parts.append(PartVerdict(part.text, part.span, status, p1))
-    return second_look(verdict, parts, weaker, policy)
 
 
 class _Asker:

@@ -31,3 +31,9 @@ def test_an_unknown_backend_is_named_and_the_installed_ones_listed() -> None:
 def test_a_backend_that_is_built_already_is_used_as_it_is() -> None:
     fake = FakeBackend(lambda _: fake_estimate(0.9))
     assert build_backend(Settings(), fake) is fake
+
+
+@pytest.mark.parametrize("backend", [5, None, object()])
+def test_what_is_neither_a_name_nor_a_backend_is_refused(backend: object) -> None:
+    with pytest.raises(ConfigurationError, match="is a name or"):
+        build_backend(Settings(), backend)

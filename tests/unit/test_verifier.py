@@ -229,3 +229,22 @@ def test_one_claim_is_read_with_what_it_cites() -> None:
     assert verify("The ferry sank in 2003.", "S2").status is Status.SUPPORTED
     assert verify("The ferry sank in 2003.", "S1").status is Status.UNSUPPORTED
     assert verify("The ferry sank in 2003.", "S2", "S9").status is Status.PHANTOM_CITATION
+
+
+def test_a_phantom_in_text_that_asserts_nothing_is_flagged() -> None:
+    report = check("The bridge opened in 1998 [S1].\n\nSources: [S1], [S9]")
+    assert statuses(report) == ["supported", "phantom_citation"]
+    assert report.summary.outcome is Outcome.FLAGGED
+    assert report.summary.claims_checked == 2
+
+
+@pytest.mark.parametrize("question", ["", 5, b"When?", "\ud800"])
+def test_a_question_that_is_no_text_is_a_named_error(question: object) -> None:
+    with pytest.raises(TextError, match="question"):
+        check("The bridge opened in 1998.", question=question)
+
+
+def test_an_error_about_a_text_does_not_carry_the_text() -> None:
+    with pytest.raises(TextError) as caught:
+        check("a lone \ud800 surrogate")
+    assert caught.value.__context__ is None

@@ -5,6 +5,7 @@ All are frozen. Offsets are code points into the original text, `start` inclusiv
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -39,6 +40,9 @@ class Span:
         return self.start < other.end and other.start < self.end
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 # --- what comes in ---------------------------------------------------------------------------
 
 
@@ -66,11 +70,10 @@ def ensure_text(text: object, what: str) -> None:
     if not text.strip():
         msg = f"{what} is empty"
         raise TextError(msg, hint="Leave it out, or give it some text")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        msg = f"{what} holds a lone surrogate at offset {error.start}"
-        raise TextError(msg, hint="Decode the bytes with errors='replace' first") from None
+    surrogate = _SURROGATE.search(text)
+    if surrogate:
+        msg = f"{what} holds a lone surrogate at offset {surrogate.start()}"
+        raise TextError(msg, hint="Decode the bytes with errors='replace' first")
 
 
 # --- claims ----------------------------------------------------------------------------------
@@ -148,6 +151,12 @@ class Claim:
     vague: bool = False
     parts: tuple[Part, ...] = ()
     weaker: str | None = None
+
+    @property
+    def fragments(self) -> tuple[Part, ...]:
+        """What a second look reads: the parts, then the softened form if there is one."""
+        softened = (Part(self.weaker, self.span),) if self.weaker else ()
+        return (*self.parts, *softened)
 
     @property
     def assertive(self) -> bool:
@@ -404,7 +413,11 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Everything that is known about one claim."""
+    """Everything that is known about one claim.
+
+    `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
+    `stitched_scored` the sentences that were joined into further passages.
+    """
 
     claim: Claim
     status: Status
@@ -419,11 +432,17 @@ class Verdict:
     parts: tuple[PartVerdict, ...] = ()
     windows_scored: tuple[Piece, ...] = ()
     windows_total: int = 0
+    stitched_scored: tuple[Piece, ...] = ()
+
+    @property
+    def checked(self) -> bool:
+        """Whether a verdict was reached: on what is asserted, and on every phantom citation."""
+        return self.claim.assertive or self.status is Status.PHANTOM_CITATION
 
     @property
     def flagged(self) -> bool:
         """Whether the claim was checked and did not come out as supported."""
-        return self.claim.assertive and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
+        return self.checked and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
 
 
 def ensure_probability(value: object, name: str) -> None:

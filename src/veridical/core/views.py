@@ -61,7 +61,7 @@ _NOT_ASSERTIVE = View(None, None, None)
 
 def view(verdict: Verdict) -> View:
     """Return the view of a verdict: that of its status, refined by its notes."""
-    if not verdict.claim.assertive:
+    if not verdict.checked:
         return _NOT_ASSERTIVE
     refined = (_NOTED.get((verdict.status, note)) for note in verdict.notes)
     return next((entry for entry in refined if entry), _VIEWS[verdict.status])

@@ -109,15 +109,23 @@ def decode(data: bytes, place: str, *, html: bool = False) -> str:
         if b"\0" in data:
             raise _binary(place, f"at byte {data.index(0)}")
         encoding = (html and _declared_charset(data)) or "utf-8"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        msg = f"{place} is not valid {encoding} text: undecodable at byte {error.start}"
+    text = _text_or_position(data, encoding)
+    if isinstance(text, int):
+        msg = f"{place} is not valid {encoding} text: undecodable at byte {text}"
         hint = "Save it as UTF-8; if it is no text file, convert it to text, HTML or PDF first"
-        raise DocumentError(msg, hint=hint) from None
+        raise DocumentError(msg, hint=hint)
     if "\0" in text:
         raise _binary(place, f"at character {text.index(chr(0))}")
     return text
+
+
+def _text_or_position(data: bytes, encoding: str) -> str | int:
+    """Return the text, or the position of the first byte that cannot be decoded."""
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        # Not raised from here: the exception carries all of the data into error trackers.
+        return error.start
 
 
 def _binary(place: str, where: str) -> DocumentError:

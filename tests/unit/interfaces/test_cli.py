@@ -261,9 +261,13 @@ def test_an_empty_answer_from_stdin_is_a_named_error() -> None:
     )
 
 
-def test_an_error_of_the_verifier_is_a_message(verifier: type[FakeVerifier]) -> None:
+def test_a_backend_that_cannot_start_leaves_the_answer_undetermined(
+    verifier: type[FakeVerifier],
+) -> None:
     verifier.error = BackendError("the weights are damaged", hint="Install again")
-    assert refused(*CHECK) == "error: the weights are damaged\nhint: Install again\n"
+    result = run(*CHECK)
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr == "error: the weights are damaged\nhint: Install again\n"
 
 
 def test_a_crash_shows_its_type_and_place_but_no_text(verifier: type[FakeVerifier]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import typer
 
-from veridical.errors import VeridicalError
+from veridical.errors import BackendError, VeridicalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 WRONG_USE = 2
-CRASHED = 3
+UNDETERMINED = CRASHED = 3
 INTERRUPTED = 130
 DEBUG = "VERIDICAL_DEBUG"
 
@@ -35,7 +35,7 @@ def reported(command: Callable[P, R]) -> Callable[P, R]:
             raise
         except VeridicalError as error:
             say("error", error.message, error.hint)
-            raise typer.Exit(WRONG_USE) from None
+            raise typer.Exit(_code(error)) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:  # noqa: BLE001 -- the last line of defence
@@ -43,6 +43,11 @@ def reported(command: Callable[P, R]) -> Callable[P, R]:
             raise typer.Exit(CRASHED) from None
 
     return run
+
+
+def _code(error: VeridicalError) -> int:
+    # A backend that cannot start is nobody's wrong use: the answer could not be determined.
+    return UNDETERMINED if isinstance(error, BackendError) else WRONG_USE
 
 
 def say(kind: str, message: str, hint: str = "") -> None:

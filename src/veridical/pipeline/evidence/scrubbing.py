@@ -7,8 +7,9 @@ it would carry the evidence back in. A sentence that differs in a number or a ne
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING
+from collections import Counter
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.text import normalise
 from veridical.core.types import Piece, Span
@@ -18,10 +19,15 @@ if TYPE_CHECKING:
 
     from veridical.pipeline.evidence.corpus import Corpus
 
+Gram: TypeAlias = tuple[str, str, str]
+
 MARKER = "[EVIDENCE REMOVED]"
 
 NEAR_COPY = 0.7
 """Share of a sentence's word trigrams that the cited text has, from which on it is a copy."""
+
+# "t" is what is left of "isn't".
+NEGATIONS = frozenset({"never", "no", "nobody", "none", "nor", "not", "nothin", "t", "withou"})
 
 # What a line may begin with that is structure, not content: heading, quote and list marks, a JSON
 # key, a speaker label.
@@ -69,29 +75,62 @@ def _scrub_line(line: str) -> str:
 
 
 def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[Piece]:
-    """Return the sentences outside `cited` (indices) that say again what a cited one says."""
-    chosen = set(cited)
-    shingles = {gram for i in chosen for gram in _trigrams(corpus.vocabulary[i])}
-    numbers = {word for i in chosen for word in _numbers(corpus.vocabulary[i])}
+    """Return the sentences outside `cited` (indices) that say again what a cited one says.
 
-    @cache  # normalising is slow, and few sentences are so short
-    def whole() -> set[str]:
-        return {normalise(corpus.text(corpus.sentences[i].piece)).text for i in chosen}
+    A copy is most of the other sentence, or holds most of a cited one; with the same
+    numbers and negations.
+    """
+    known = _Cited(corpus, cited)
+    others = (i for i in range(len(corpus.sentences)) if i not in known.indices)
+    return [corpus.sentences[i].piece for i in others if known.copied_in(i)]
 
-    def copies(i: int) -> bool:
-        grams = _trigrams(corpus.vocabulary[i])
+
+class _Cited:
+    """The cited sentences, indexed by their word trigrams."""
+
+    def __init__(self, corpus: Corpus, cited: Sequence[int]) -> None:
+        self._corpus = corpus
+        self.indices = frozenset(cited)
+        self._with_gram: dict[Gram, list[int]] = {}
+        for i in cited:
+            for gram in set(_trigrams(corpus.vocabulary[i])):
+                self._with_gram.setdefault(gram, []).append(i)
+        self._marks = {mark for i in cited for mark in _marks(corpus.vocabulary[i])}
+
+    def copied_in(self, other: int) -> bool:
+        """Say whether sentence `other` copies a cited one, or is pieced together from some."""
+        words = self._corpus.vocabulary[other]
+        grams = _trigrams(words)
         if not grams:
-            return normalise(corpus.text(corpus.sentences[i].piece)).text in whole()
-        share = sum(gram in shingles for gram in grams) / len(grams)
-        return share >= NEAR_COPY and set(_numbers(corpus.vocabulary[i])) <= numbers
+            return self._normalised(other) in self._whole
+        shared = [gram for gram in grams if gram in self._with_gram]
+        if len(shared) >= NEAR_COPY * len(grams) and _marks(words) <= self._marks:
+            return True
+        return any(self._held(i, count, words) for i, count in self._counts(shared).items())
 
-    others = (i for i in range(len(corpus.sentences)) if i not in chosen)
-    return [corpus.sentences[i].piece for i in others if copies(i)]
+    def _counts(self, shared: Sequence[Gram]) -> Counter[int]:
+        return Counter(i for gram in set(shared) for i in self._with_gram[gram])
+
+    def _held(self, cited: int, count: int, words: Sequence[str]) -> bool:
+        """Say whether a cited sentence, with `count` trigrams in common, is held by `words`."""
+        vocabulary = self._corpus.vocabulary[cited]
+        enough = NEAR_COPY * len(set(_trigrams(vocabulary)))
+        marks, own = _marks(words), _marks(vocabulary)
+        return count >= enough and own <= marks and not (marks - own) & NEGATIONS
+
+    @cached_property
+    def _whole(self) -> frozenset[str]:
+        # Normalising is slow, and sentences too short for trigrams are few.
+        return frozenset(map(self._normalised, self.indices))
+
+    def _normalised(self, i: int) -> str:
+        return normalise(self._corpus.text(self._corpus.sentences[i].piece)).text
 
 
-def _trigrams(words: Sequence[str]) -> list[tuple[str, str, str]]:
+def _trigrams(words: Sequence[str]) -> list[Gram]:
     return list(zip(words, words[1:], words[2:], strict=False))
 
 
-def _numbers(words: Iterable[str]) -> list[str]:
-    return [word for word in words if word[0].isdigit()]
+def _marks(words: Iterable[str]) -> set[str]:
+    """Return the words that make a sentence another one: numbers and negations."""
+    return {word for word in words if word[0].isdigit() or word in NEGATIONS}

@@ -30,13 +30,16 @@ def decide(
     p0: Measurement,
     policy: Policy,
 ) -> Decision:
-    """Return the first status whose rule applies; `unsupported` if none does."""
-    if claim.excluded is not None:
-        return Decision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
-    if isinstance(p1, Unmeasured):
+    """Return the first status whose rule applies; `unsupported` if none does.
+
+    Text that asserts nothing is not measured, but a citation in it still has to exist.
+    """
+    if isinstance(p1, Unmeasured) and claim.assertive:
         return Decision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if not all(citation.resolved for citation in citations):
         return Decision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
+    if claim.excluded is not None or isinstance(p1, Unmeasured):
+        return Decision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
     if claim.vague:
         return Decision(Status.UNVERIFIABLE, "no_checkable_content")
     return _by_probability(p1, p0, policy)

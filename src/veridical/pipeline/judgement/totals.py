@@ -26,8 +26,8 @@ def summarise(
     `measured` is all that the backend answered: tokens and cost are sums over it.
     """
     estimates = [m for m in measured if isinstance(m, Estimate)]
-    checked = [verdict for verdict in verdicts if verdict.claim.assertive]
-    skipped = Counter(str(v.claim.excluded) for v in verdicts if v.claim.excluded is not None)
+    checked = [verdict for verdict in verdicts if verdict.checked]
+    skipped = Counter(str(v.claim.excluded) for v in verdicts if not v.checked)
     counts = Counter(verdict.status for verdict in checked)
     gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]

@@ -9,7 +9,6 @@ from veridical.core.types import (
     Estimate,
     EvidenceSpan,
     Note,
-    PartVerdict,
     Piece,
     Role,
     Status,
@@ -21,10 +20,10 @@ from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.pipeline.judgement.status import decide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Binding, Claim, Measurement, Source
+    from veridical.core.types import Binding, Claim, Passage, Source
     from veridical.pipeline.judgement.aggregation import Reading
 
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
@@ -46,20 +45,26 @@ def judge(
         p0=p0,
         budget=budget(policy.target_confidence if stated is None else stated, p0, p1),
         dependence=dependence(p0, p1),
-        windows_scored=_scored(binding),
         windows_total=binding.windows_total,
     )
-    return _noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
+    verdict = scored(verdict, binding.with_evidence)
+    return noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
 
 
-def _scored(binding: Binding) -> tuple[Piece, ...]:
-    windows = (
-        p for passage in binding.with_evidence if not passage.stitched for p in passage.pieces
-    )
-    return tuple(sorted(windows, key=lambda piece: (piece.source, piece.span)))
+def scored(verdict: Verdict, passages: Iterable[Passage]) -> Verdict:
+    """Return the verdict with these passages among those that were scored for it."""
+    windows, stitched = set(verdict.windows_scored), set(verdict.stitched_scored)
+    for passage in passages:
+        (stitched if passage.stitched else windows).update(passage.pieces)
+    return replace(verdict, windows_scored=_sorted(windows), stitched_scored=_sorted(stitched))
 
 
-def _noted(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Verdict:
+def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+    return tuple(sorted(pieces, key=lambda piece: (piece.source, piece.span)))
+
+
+def noted(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Verdict:
+    """Return the verdict with the notes that its figures call for."""
     notes = tuple(_notes(verdict, policy, partly_scored=partly_scored))
     return replace(verdict, notes=notes)
 
@@ -99,58 +104,18 @@ def _misattributed(verdict: Verdict, policy: Policy) -> bool:
 
 def quote(verdict: Verdict, reading: Reading, sources: Mapping[str, Source]) -> Verdict:
     """Return the verdict with the sentences that decided it."""
-    if reading.passage is None or not verdict.claim.assertive:
+    if not verdict.claim.assertive:
         return verdict
     role = _ROLES.get(verdict.status, Role.NEAREST)
-    pieces = reading.passage.focus or reading.passage.pieces
-    spans = (
-        EvidenceSpan(p.source, p.span, p.span.of(sources[p.source].text), role) for p in pieces
-    )
-    return replace(verdict, evidence=tuple(spans))
+    return replace(verdict, evidence=tuple(evidence_spans(reading, role, sources)))
 
 
-def second_look(
-    verdict: Verdict, parts: Sequence[PartVerdict], weaker: Measurement | None, policy: Policy
-) -> Verdict:
-    """Return the verdict refined by its conjuncts and by its softened form, both measured now."""
-    supported = [part for part in parts if part.status is Status.SUPPORTED]
-    if parts and len(supported) == len(parts):
-        return _all_parts(verdict, parts, policy)
-    if supported:
-        return replace(
-            verdict,
-            status=Status.PARTIALLY_SUPPORTED,
-            rule="some_parts_supported",
-            parts=tuple(parts),
-        )
-    if isinstance(weaker, Estimate) and supports(weaker, policy):
-        return _softened(verdict, weaker)
-    return verdict
-
-
-def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
-    """Each conjunct is supported, so the whole is: as probable as its least probable part."""
-    weakest = min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
-    refined = replace(
-        verdict,
-        status=Status.SUPPORTED,
-        rule="all_parts_supported",
-        p1=weakest,
-        budget=budget(verdict.budget.target, verdict.p0, weakest),
-        dependence=dependence(verdict.p0, weakest),
-        parts=tuple(parts),
-    )
-    return _noted(refined, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
-
-
-def _softened(verdict: Verdict, weaker: Estimate) -> Verdict:
-    claim = verdict.claim
-    strong = PartVerdict(claim.text, claim.span, Status.UNSUPPORTED, verdict.p1)
-    soft = PartVerdict(claim.weaker or "", claim.span, Status.SUPPORTED, weaker)
-    return replace(
-        verdict,
-        status=Status.PARTIALLY_SUPPORTED,
-        rule="only_a_weaker_form_is_supported",
-        notes=(*verdict.notes, Note.OVER_EXTRAPOLATION),
-        parts=(strong, soft),
-    )
+def evidence_spans(
+    reading: Reading, role: Role, sources: Mapping[str, Source]
+) -> Iterator[EvidenceSpan]:
+    """Yield the sentences of the passage that a reading rests on."""
+    if reading.passage is None:
+        return
+    for piece in reading.passage.focus or reading.passage.pieces:
+        text = piece.span.of(sources[piece.source].text)
+        yield EvidenceSpan(piece.source, piece.span, text, role)

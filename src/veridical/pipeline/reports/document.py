@@ -131,6 +131,7 @@ def _grounds(verdict: Verdict) -> Document:
         "parts": [_part(part) for part in verdict.parts],
         "windows_scored": [_piece(piece) for piece in verdict.windows_scored],
         "windows_total": verdict.windows_total,
+        "stitched_scored": [_piece(piece) for piece in verdict.stitched_scored],
     }
 
 

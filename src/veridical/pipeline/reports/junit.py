@@ -56,7 +56,7 @@ def _case(suite: Element, verdict: Verdict) -> None:
     name = f"{verdict.claim.id}: {_shortened(one_line(verdict.claim.text))}"
     case = SubElement(suite, "testcase", classname=_SUITE, name=visible(name))
     _properties(case, _figures(verdict))
-    if not verdict.claim.assertive:
+    if not verdict.checked:
         SubElement(case, "skipped", message=words.reason(verdict))
     elif verdict.status is Status.UNDETERMINED:
         _problem(case, "error", verdict)

@@ -94,7 +94,7 @@ class Card:
     @property
     def asked(self) -> bool:
         """Whether the claim has figures to show."""
-        return self.verdict.claim.assertive and words.asked(self.verdict)
+        return self.verdict.checked and words.asked(self.verdict)
 
     @property
     def listed(self) -> bool:
@@ -168,7 +168,7 @@ class _Builder:
             question=assessment.question,
             made_by=_made_by(assessment),
             shares=tuple(_shares(assessment)),
-            excluded=sum(not verdict.claim.assertive for verdict in assessment.claims),
+            excluded=sum(not verdict.checked for verdict in assessment.claims),
             answer=tuple(self._answer()),
             cards=tuple(map(self._card, self.badges)),
             sources=tuple(

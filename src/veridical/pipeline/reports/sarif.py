@@ -131,7 +131,7 @@ def _quoted(path: str, safe: str = "/") -> str:
 
 
 def _reported(verdict: Verdict) -> bool:
-    return verdict.claim.assertive and verdict.status in _LEVELS
+    return verdict.checked and verdict.status in _LEVELS
 
 
 def _driver() -> _Node:

@@ -129,7 +129,7 @@ class _Terminal:
             style = _STYLES[min(tones, key=words.URGENCY.index)] if tones else ""
             text.append_text(self._ink(segment.span.of(answer), style))
             for verdict in owners:
-                if verdict.claim.span.end == segment.span.end and verdict.claim.assertive:
+                if verdict.claim.span.end == segment.span.end and verdict.checked:
                     text.append_text(self._badge(verdict))
         text.rstrip()
         return text

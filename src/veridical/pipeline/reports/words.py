@@ -92,7 +92,7 @@ _EXCLUSIONS: Mapping[Exclusion, str] = {
 
 def tone(verdict: Verdict) -> str:
     """Return the key of `LOOKS` for a verdict: its status, or `EXCLUDED`."""
-    return verdict.status.value if verdict.claim.assertive else EXCLUDED
+    return verdict.status.value if verdict.checked else EXCLUDED
 
 
 def asked(verdict: Verdict) -> bool:
@@ -136,7 +136,9 @@ def windows(verdict: Verdict) -> str:
     """Say how many windows of the evidence were scored, and where they are."""
     places = (f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored)
     total = count(verdict.windows_total, "window")
-    return f"{len(verdict.windows_scored)} of {total}: {'; '.join(places) or 'none'}"
+    joined = len(verdict.stitched_scored)
+    stitched = f"; and {count(joined, 'sentence')} joined into passages" if joined else ""
+    return f"{len(verdict.windows_scored)} of {total}: {'; '.join(places) or 'none'}{stitched}"
 
 
 def phantoms(verdict: Verdict) -> tuple[str, ...]:

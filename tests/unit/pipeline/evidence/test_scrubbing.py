@@ -79,6 +79,8 @@ def copies(corpus: Callable[..., Corpus], other: str) -> list[str]:
         CITED.upper(),
         CITED.replace("about nine", "about  nine"),
         f"As reported: {CITED}",
+        f'{{"id": 3, "text": "{CITED[:-1]}", "kept": true}}',
+        f"Doctor: {CITED[:-1]}, or so the harbour master told the reporters who asked him.",
     ],
 )
 def test_a_copy_of_the_cited_text_elsewhere_is_found(
@@ -92,6 +94,7 @@ def test_a_copy_of_the_cited_text_elsewhere_is_found(
     [
         "The Alpha bridge was painted green in spring.",
         CITED.replace("carries", "never carries"),
+        f"It is not true that {CITED[4:-1]}, as the papers of the time had it.",
         CITED.replace("about nine thousand", "about 9,000"),
         "Traffic over the river is some nine thousand cars daily.",
     ],

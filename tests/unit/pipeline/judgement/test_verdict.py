@@ -14,8 +14,6 @@ from veridical.core.types import (
     Estimate,
     Measurement,
     Note,
-    Part,
-    PartVerdict,
     Passage,
     Piece,
     Role,
@@ -25,7 +23,7 @@ from veridical.core.types import (
     UnmeasuredReason,
     Verdict,
 )
-from veridical.pipeline.judgement import Reading, judge, quote, second_look
+from veridical.pipeline.judgement import Reading, judge, quote
 from veridical.testing import fake_estimate
 
 CLAIM = Claim("c1", "All bridges opened in 1998.", Span(0, 27), 0, weaker="Some bridges did.")
@@ -47,11 +45,10 @@ def verdict(
     return judge(claim, BINDING, Reading(p1, unmeasured=unmeasured), Reading(p0), policy)
 
 
-def test_the_windows_scored_are_those_of_the_evidence_without_the_stitched_one(
-    policy: Policy,
-) -> None:
+def test_windows_and_stitched_sentences_that_were_scored_are_listed_apart(policy: Policy) -> None:
     found = verdict(policy, fake_estimate(0.99), fake_estimate(0.01))
     assert found.windows_scored == (WINDOW,)
+    assert found.stitched_scored == (WINDOW, Piece("S1", Span(30, 40)))
     assert found.windows_total == 7
 
 
@@ -124,60 +121,6 @@ def test_the_deciding_sentences_are_quoted_with_their_role(
     assert (span.text, span.role) == ("It opened in 1998.", role)
 
 
-def unsupported(policy: Policy) -> Verdict:
-    return verdict(policy, fake_estimate(0.2), fake_estimate(0.0))
-
-
-def part(text: str, status: Status, p1: float) -> PartVerdict:
-    return PartVerdict(text, Span(0, 1), status, fake_estimate(p1))
-
-
-def test_some_parts_supported_make_a_partially_supported_claim(policy: Policy) -> None:
-    parts = [part("a", Status.SUPPORTED, 0.9), part("b", Status.UNSUPPORTED, 0.1)]
-    found = second_look(unsupported(policy), parts, None, policy)
-    assert found.status is Status.PARTIALLY_SUPPORTED
-    assert found.parts == tuple(parts)
-
-
-def test_all_parts_supported_make_a_claim_as_probable_as_the_weakest(policy: Policy) -> None:
-    parts = [part("a", Status.SUPPORTED, 0.9), part("b", Status.SUPPORTED, 0.8)]
-    found = second_look(unsupported(policy), parts, None, policy)
-    assert found.status is Status.SUPPORTED
-    assert found.p1 == fake_estimate(0.8)
-    assert found.budget.observed_bits is not None
-    assert found.budget.observed_bits > 0
-
-
-def test_the_notes_of_a_claim_that_its_parts_support_are_those_of_a_supported_one(
-    policy: Policy,
-) -> None:
-    before = verdict(policy, fake_estimate(0.2), fake_estimate(0.9))
-    assert before.notes == (Note.SUPPORTED_BY_UNCITED_SOURCE,)
-    found = second_look(before, [part("a", Status.SUPPORTED, 0.9)], None, policy)
-    assert found.notes == (Note.EVIDENCE_INDEPENDENT,)
-
-
-def test_only_the_softened_form_supported_is_an_over_extrapolation(policy: Policy) -> None:
-    found = second_look(unsupported(policy), [], fake_estimate(0.9), policy)
-    assert found.status is Status.PARTIALLY_SUPPORTED
-    assert Note.OVER_EXTRAPOLATION in found.notes
-    assert [p.status for p in found.parts] == [Status.UNSUPPORTED, Status.SUPPORTED]
-
-
-@pytest.mark.parametrize("weaker", [None, fake_estimate(0.1), Unmeasured(UnmeasuredReason.TIMEOUT)])
-def test_a_second_look_that_finds_nothing_changes_nothing(
-    policy: Policy, weaker: Measurement | None
-) -> None:
-    before = unsupported(policy)
-    parts = [part("a", Status.UNSUPPORTED, 0.1)]
-    assert second_look(before, parts, weaker, policy) == before
-
-
 def test_a_claim_that_was_not_asked_has_no_notes(policy: Policy) -> None:
     disabled = Unmeasured(UnmeasuredReason.DISABLED)
     assert verdict(policy, disabled, disabled).notes == ()
-
-
-def test_parts_keep_their_place(policy: Policy) -> None:
-    claim = replace(CLAIM, parts=(Part("a", Span(0, 3)),))
-    assert verdict(policy, fake_estimate(0.9), fake_estimate(0.1), claim).claim.parts == claim.parts

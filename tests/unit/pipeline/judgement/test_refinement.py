@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from veridical.core.policy import Policy
+from veridical.core.sources import as_sources
+from veridical.core.types import (
+    Binding,
+    Citation,
+    Claim,
+    Measurement,
+    Note,
+    Part,
+    Passage,
+    Piece,
+    Role,
+    Span,
+    Status,
+    Unmeasured,
+    UnmeasuredReason,
+    Verdict,
+)
+from veridical.pipeline.judgement import Look, Reading, judge, second_look
+from veridical.testing import fake_estimate
+
+SOURCES = as_sources({"S1": "It opened in 1998. It closed in 2003."})
+FIRST, SECOND = Piece("S1", Span(0, 18)), Piece("S1", Span(19, 37))
+PARTS = (Part("It opened.", Span(0, 4)), Part("It closed.", Span(5, 9)))
+CLAIM = Claim("c1", "It opened and closed.", Span(0, 21), 0, parts=PARTS)
+STRONG = replace(CLAIM, parts=(), weaker="Some opened.")
+
+
+def unsupported(policy: Policy, claim: Claim = CLAIM, p0: float = 0.0) -> Verdict:
+    cited = (Citation("S1", Span(0, 1), "S1"),)
+    binding = Binding(cited, (Passage("whole", (FIRST,)),), (), windows_total=2)
+    low, without = Reading(fake_estimate(0.2)), Reading(fake_estimate(p0))
+    return judge(claim, binding, low, without, policy)
+
+
+def look(p1: Measurement, piece: Piece = SECOND) -> Look:
+    passage = Passage("text", (piece,))
+    return Look((passage,), Reading(p1, passage))
+
+
+def refine(verdict: Verdict, policy: Policy, *looks: Look) -> Verdict:
+    return second_look(verdict, looks, policy, SOURCES)
+
+
+def test_some_parts_supported_make_a_partially_supported_claim(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.1))]
+    found = refine(unsupported(policy), policy, *looks)
+    assert found.status is Status.PARTIALLY_SUPPORTED
+    assert [part.status for part in found.parts] == [Status.SUPPORTED, Status.UNSUPPORTED]
+    assert [(e.text, e.role) for e in found.evidence] == [("It opened in 1998.", Role.SUPPORTS)]
+
+
+def test_all_parts_supported_make_a_claim_as_probable_as_the_weakest(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.8))]
+    found = refine(unsupported(policy), policy, *looks)
+    assert found.status is Status.SUPPORTED
+    assert found.p1 == fake_estimate(0.8)
+    assert found.budget.observed_bits is not None
+    assert found.budget.observed_bits > 0
+
+
+def test_the_evidence_of_a_claim_that_its_parts_support_is_what_supports_them(
+    policy: Policy,
+) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.8))]
+    found = refine(unsupported(policy), policy, *looks)
+    assert [e.text for e in found.evidence] == ["It opened in 1998.", "It closed in 2003."]
+    assert {e.role for e in found.evidence} == {Role.SUPPORTS}
+
+
+def test_the_notes_of_a_claim_that_its_parts_support_are_those_of_a_supported_one(
+    policy: Policy,
+) -> None:
+    before = unsupported(policy, replace(CLAIM, parts=PARTS[:1]), p0=0.9)
+    assert before.notes == (Note.SUPPORTED_BY_UNCITED_SOURCE,)
+    assert refine(before, policy, look(fake_estimate(0.9))).notes == (Note.EVIDENCE_INDEPENDENT,)
+
+
+def test_only_the_softened_form_supported_is_an_over_extrapolation(policy: Policy) -> None:
+    found = refine(unsupported(policy, STRONG), policy, look(fake_estimate(0.9)))
+    assert found.status is Status.PARTIALLY_SUPPORTED
+    assert Note.OVER_EXTRAPOLATION in found.notes
+    assert [p.status for p in found.parts] == [Status.UNSUPPORTED, Status.SUPPORTED]
+
+
+@pytest.mark.parametrize(
+    "measured", [fake_estimate(0.1), fake_estimate(0.1, 0.8), Unmeasured(UnmeasuredReason.TIMEOUT)]
+)
+@pytest.mark.parametrize("claim", [CLAIM, STRONG])
+def test_a_second_look_that_finds_no_support_leaves_the_status(
+    policy: Policy, claim: Claim, measured: Measurement
+) -> None:
+    before = unsupported(policy, claim)
+    found = refine(before, policy, *[look(measured)] * len(claim.fragments))
+    assert (found.status, found.rule, found.p1) == (before.status, before.rule, before.p1)
+
+
+def test_what_a_second_look_reads_is_listed_too(policy: Policy) -> None:
+    found = refine(unsupported(policy, STRONG), policy, look(fake_estimate(0.1)))
+    assert found.windows_scored == (FIRST, SECOND)
