@@ -23,7 +23,7 @@ class View:
     action: str | None
 
 
-_VIEWS = {
+VIEWS = {
     Status.UNDETERMINED: View(None, None, "Check again: the verifier could not measure this claim"),
     Status.PHANTOM_CITATION: View(
         "phantom_citation", "NOT_IN_CONTEXT", "Cite a source that exists, or remove the citation"
@@ -64,4 +64,4 @@ def view(verdict: Verdict) -> View:
     if not verdict.checked:
         return _NOT_ASSERTIVE
     refined = (_NOTED.get((verdict.status, note)) for note in verdict.notes)
-    return next((entry for entry in refined if entry), _VIEWS[verdict.status])
+    return next((entry for entry in refined if entry), VIEWS[verdict.status])

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
 from veridical.core.types import Status
-from veridical.core.views import view
+from veridical.core.views import VIEWS, view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.document import to_document
 from veridical.pipeline.reports.places import Lines, SourceLines
@@ -35,15 +35,6 @@ _LEVELS = {
     Status.UNDETERMINED: "note",
 }
 _RULE_INDEX = {status: index for index, status in enumerate(_LEVELS)}
-_HELP = {
-    Status.CONTRADICTED: "Correct the claim to what the evidence says.",
-    Status.PHANTOM_CITATION: "Cite a source that exists, or remove the citation.",
-    Status.UNSUPPORTED: "Remove the claim, or cite evidence that states it.",
-    Status.PARTIALLY_SUPPORTED: "Keep the supported part; drop or source the rest.",
-    Status.UNVERIFIABLE: "Say what exactly is claimed, or drop it.",
-    Status.UNDETERMINED: "Check again: the verifier could not measure this claim.",
-}
-
 _Node = dict[str, Any]
 
 
@@ -149,7 +140,7 @@ def _rule(status: Status) -> _Node:
         "id": status.value,
         "name": look.label.title().replace(" ", ""),
         "shortDescription": {"text": look.meaning},
-        "help": {"text": f"{look.meaning} {_HELP[status]}"},
+        "help": {"text": f"{look.meaning} {VIEWS[status].action}."},
         "defaultConfiguration": {"level": _LEVELS[status]},
     }
 
