@@ -42,7 +42,7 @@ def every_view() -> list[View]:
 
 
 def test_every_status_has_an_entry() -> None:
-    assert set(views._VIEWS) == set(Status)
+    assert set(views.VIEWS) == set(Status)
 
 
 @pytest.mark.spec("SPEC-16.01")

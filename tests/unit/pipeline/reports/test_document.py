@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 from veridical.core.information import EPSILON
 from veridical.core.types import Exclusion, Note, Status, UnmeasuredReason
-from veridical.core.views import _NOTED, _VIEWS
+from veridical.core.views import _NOTED, VIEWS
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -35,7 +35,7 @@ def test_every_outcome_validates_against_the_published_schema(
 
 def test_schema_knows_every_value_of_the_enums(schema: dict[str, Any]) -> None:
     claim, defs = schema["$defs"]["claim"]["properties"], schema["$defs"]
-    gap_types = {view.gap_type for view in [*_VIEWS.values(), *_NOTED.values()]}
+    gap_types = {view.gap_type for view in [*VIEWS.values(), *_NOTED.values()]}
     assert defs["status"]["enum"] == list(Status)
     assert defs["unmeasured"]["properties"]["unmeasured"]["enum"] == list(UnmeasuredReason)
     assert claim["notes"]["items"]["enum"] == list(Note)
