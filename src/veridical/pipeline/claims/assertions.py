@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from veridical.core.types import Exclusion
+from veridical.pipeline.claims.headings import announces_only
 from veridical.pipeline.claims.hedges import is_hedged
 from veridical.pipeline.claims.imperatives import is_instruction
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
@@ -127,8 +128,9 @@ def _is_question(text: str) -> bool:
 def _says_something(lead_in: str) -> bool:
     """Say whether a text that ends in a colon asserts anything by itself, such as a number."""
     body = lead_in.rstrip(":： ")
-    announces = _ANNOUNCING.search(body) or _PRESENTING.search(body)
-    return has_finite_verb(body) and not announces
+    if _ANNOUNCING.search(body) or _PRESENTING.search(body):
+        return not announces_only(body)
+    return has_finite_verb(body)
 
 
 # In the order of decision.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.types import ClaimKind, Span
+from veridical.pipeline.claims.fences import FENCE, info_start, read_fences
 from veridical.pipeline.claims.lines import Line, read_lines
 from veridical.pipeline.claims.wrapping import paragraphs
 
@@ -38,7 +39,6 @@ class _Step:
     resume: int
 
 
-_FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
 _RULE = re.compile(r"([-*_=])(?:[ \t]*\1){2,}$")
 _ATX = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _ATX_END = re.compile(r"[ \t]+#+$")
@@ -62,9 +62,13 @@ _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]*]{0,3}$")
 def parse_blocks(text: str) -> Iterator[Block]:
     """Yield the blocks of `text` in order; rules, fences and blank lines yield none."""
     lines = read_lines(text)
+    fences = read_fences(lines)
     index = 0
     while index < len(lines):
-        step = _next_step(text, lines, index)
+        if index in fences.marks:
+            step = _fenced(lines, index, fences.code.get(index))
+        else:
+            step = _next_step(text, lines, index)
         yield from step.blocks
         index = step.resume
 
@@ -80,26 +84,24 @@ def cells(row: str) -> list[str]:
 
 def _next_step(text: str, lines: Sequence[Line], index: int) -> _Step:
     if lines[index].structural:
-        for construct in (_code, _table, _rule, _heading, _definition):
+        for construct in (_table, _rule, _heading, _definition):
             if step := construct(lines, index):
                 return step
     return _prose(text, lines, index)
 
 
-def _code(lines: Sequence[Line], index: int) -> _Step | None:
-    """Take everything up to the closing fence, or to the end of the text."""
-    opening = _FENCE.match(lines[index].content)
-    if opening is None:
-        return None
-    fence = opening["fence"]
-    closing = re.compile(re.escape(fence[0]) + "{" + str(len(fence)) + r",}$")
-    end = index + 1
-    while end < len(lines) and not closing.match(lines[end].content):
-        end += 1
-    if end == index + 1:
-        return _Step([], end + 1)
-    span = Span(lines[index + 1].start, lines[end - 1].end)
-    return _Step([Block(ClaimKind.CODE, span, quoted=lines[index].quoted)], end + 1)
+def _fenced(lines: Sequence[Line], index: int, closing: int | None) -> _Step:
+    """Take a fence, with what it holds if that is code, and the sentence behind its mark."""
+    line = lines[index]
+    blocks: list[Block] = []
+    if (start := info_start(line)) is not None:
+        blocks.append(Block(ClaimKind.SENTENCE, Span(line.start + start, line.end)))
+    if closing is None:
+        return _Step(blocks, index + 1)
+    if closing > index + 1:
+        span = Span(lines[index + 1].start, lines[closing - 1].end)
+        blocks.append(Block(ClaimKind.CODE, span, quoted=line.quoted))
+    return _Step(blocks, closing + 1)
 
 
 def _rule(lines: Sequence[Line], index: int) -> _Step | None:
@@ -207,7 +209,7 @@ def _continues(lines: Sequence[Line], index: int) -> bool:
     if mark := _BULLET.match(content):
         return not _interrupts(lines[index - 1], mark)
     return not (
-        _FENCE.match(content)
+        FENCE.match(content)
         or _RULE.match(content)
         or _ATX.match(content)
         or _DEFINITION.match(content)

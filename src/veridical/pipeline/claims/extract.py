@@ -11,11 +11,12 @@ from veridical.pipeline.claims.atomic import split_clauses
 from veridical.pipeline.claims.citations import find_marks
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
+from veridical.pipeline.claims.headings import asserts
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
 from veridical.pipeline.claims.outline import places
 from veridical.pipeline.claims.parts import find_conjuncts
 from veridical.pipeline.claims.plain import plain
-from veridical.pipeline.claims.prefixes import capitalised, without_announcement
+from veridical.pipeline.claims.prefixes import capitalised, without_announcement, without_tag
 from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of
 from veridical.pipeline.claims.softening import soften
 from veridical.pipeline.claims.syntax import mask_marks
@@ -91,7 +92,7 @@ class _Sentence:
     def _is_heading(self, text: str) -> bool:
         block = self.place.block
         if block.kind is ClaimKind.HEADING:
-            return True
+            return bool(block.header) or not asserts(text)
         is_source = self.place.in_sources or block.label is not None
         if not is_source:
             return False
@@ -206,7 +207,7 @@ def _bare(text: str) -> str:
     """Drop what states a confidence or announces an assertion."""
     rest = find_confidence(text).rest
     text = capitalised(rest) if rest != text else text
-    return without_announcement(text)
+    return without_announcement(without_tag(text))
 
 
 def _as_sentence(text: str, *, alone: bool) -> str:

@@ -50,6 +50,18 @@ _DEPENDENT = re.compile(
     r"|therefore|thus|hence|then|I|we|you)\b",
     re.IGNORECASE,
 )
+# A relative clause that belongs to the subject, and what may not come after its comma.
+_RELATIVE = re.compile(r"(?P<comma>,)?\s(?:which|who|whose|whom|that|where)\s(?P<inner>[^,;:]*)$")
+_NOT_MAIN = re.compile(
+    r"(?:and |or |but )?(?:which|who|whose|whom|that|where|because|since|if|although|though|while"
+    r"|so|perhaps|maybe|possibly)\b",
+    re.IGNORECASE,
+)
+# Another finite verb of the same clause: "that may be red collapsed in 2001".
+_VERB_BEHIND = re.compile(
+    r"^ (?!not )(?:\w+ ){1,6}?(?<!have )(?<!been )(?<!be )(?<!not )(?<!and )(?<!or )(?<!to )"
+    r"(?:is|are|was|were|has|had|does|did|became|fell|broke|stood|[a-z]{2,}ed) "
+)
 _FIRST_PERSON = re.compile(r"\b(?:I|we|We)\b")
 _SUBORDINATE = re.compile(
     r"\b(?:which|who|whose|whom|where|that|because|although|though|while|whereas|if|when|whenever"
@@ -86,7 +98,8 @@ def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:
         return False
     if _REPORTED.search(before) and not _FIRST_PERSON.search(before):
         return False
-    return not _is_subordinate(before)
+    after = text[hedge.end() : hedge.end() + _REACH]
+    return not (_is_subordinate(before) or _is_in_relative_clause(before, after))
 
 
 def _is_permission(text: str, start: int) -> bool:
@@ -105,3 +118,21 @@ def _is_subordinate(before: str) -> bool:
     main = before[: openers[-1].start()]
     inner = before[openers[-1].end() :]
     return has_finite_verb(main) and "," not in inner
+
+
+def _is_in_relative_clause(before: str, after: str) -> bool:
+    """Say whether the main verb follows: `The bridge, which may be red, collapsed in 2001`."""
+    relative = _RELATIVE.search(before)
+    if relative is None or not before[: relative.start()].strip():
+        return False
+    if relative["comma"]:
+        _, comma, main = after.partition(",")
+        main = main.lstrip()
+        return bool(comma) and not _NOT_MAIN.match(main) and _asserts(main)
+    inner = relative["inner"].strip()
+    return not inner and bool(_VERB_BEHIND.search(after))
+
+
+def _asserts(clause: str) -> bool:
+    """Say whether a clause, with the subject before it, has a finite verb and no hedge."""
+    return has_finite_verb(f"it {clause}") and not _HEDGE.search(clause)

@@ -138,8 +138,8 @@ def test_a_block_quote_runs_on_over_its_marks() -> None:
     assert texts("> One is wrapped\n> here. Two is.") == ["One is wrapped\n> here.", "Two is."]
 
 
-def test_an_unclosed_fence_reaches_to_the_end() -> None:
-    assert texts("```\nx. y\nz") == ["x. y", "z"]
+def test_an_unclosed_fence_is_ordinary_text() -> None:
+    assert texts("```\nIt fell. It was red.\n\nIt rose.") == ["It fell.", "It was red.", "It rose."]
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\r\n", "\ufeff"[1:], "---\n***\n"])
