@@ -9,6 +9,7 @@ from veridical.pipeline.claims.headings import announces_only
 from veridical.pipeline.claims.hedges import is_hedged
 from veridical.pipeline.claims.imperatives import is_instruction
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
+from veridical.pipeline.claims.references import is_reference
 
 _QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
 # What is asserted is that someone asked.
@@ -99,8 +100,8 @@ def _is_heading(text: str) -> bool:
     """Say whether a text is a list of sources, or only announces what follows."""
     if _CITATIONS_ONLY.match(text) or not words(text):
         return True
-    if _SOURCE_LIST.match(text):
-        return not has_finite_verb(text)
+    if source := _SOURCE_LIST.match(text):
+        return is_reference(text[source.end() :].strip(), marked=False)
     return text.endswith((":", "：")) and not _GREETING.match(text) and not _says_something(text)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.types import ClaimKind, Span
-from veridical.pipeline.claims.fences import FENCE, info_start, read_fences
+from veridical.pipeline.claims.fences import FENCE, info_of, read_fences
 from veridical.pipeline.claims.lines import Line, read_lines
 from veridical.pipeline.claims.wrapping import paragraphs
 
@@ -94,8 +94,8 @@ def _fenced(lines: Sequence[Line], index: int, closing: int | None) -> _Step:
     """Take a fence, with what it holds if that is code, and the sentence behind its mark."""
     line = lines[index]
     blocks: list[Block] = []
-    if (start := info_start(line)) is not None:
-        blocks.append(Block(ClaimKind.SENTENCE, Span(line.start + start, line.end)))
+    if info := info_of(line):
+        blocks.append(Block(*info))
     if closing is None:
         return _Step(blocks, index + 1)
     if closing > index + 1:

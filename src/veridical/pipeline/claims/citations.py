@@ -11,25 +11,35 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
+from veridical.pipeline.claims.raised import RAISED, is_citation, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 _MAX_RANGE = 50
+_REACH = 30
+_QUOTING = "`'\"*\\"
 _YEARS = range(1500, 2101)
+
+# Among the known ids: `[0]` is a citation here, because numbers are the ids of this answer.
+ZERO_BASED = "[0]"
 
 _CANDIDATE = re.compile(
     r"(?P<code>`[^`\n]{1,500}`)"
+    r"|\\\[(?P<escaped>[^\[\]\\\s](?:[^\[\]\\]{0,300}[^\[\]\\\s])?)\\\]"
     r"|!\[(?P<image>[^\[\]]{0,300})\]\([^\s()]{0,2000}\)"
     r"|\[(?P<anchor>\[?[^\[\]]{0,300}\]?)\]\([ \t]*<?"
     r"(?P<target>[^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200}){0,3})>?"
     r"(?:\s+\"[^\"\n]{0,200}\")?[ \t]*\)"
     r"|\[\^(?P<note>[^\[\]\s]{1,60})\]"
     r"|\[(?P<bracket>[^\[\]]{1,300})\]"
+    r"|［(?P<wide>[^［］]{1,300})］"
     r"|【(?P<lens>[^【】]{1,200})】"
     r"|\((?P<paren>[^()\[\]]{1,300})\)"
+    rf"|{RAISED}"
 )
-_ITEM = re.compile(r"[^,;]+")
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
+_ITEM = re.compile(r"[^,;|，；、]+")
 _LEAD = re.compile(
     r"\s*(?:(?:sources?|refs?|references?|citations?|cited?|docs?|documents?|see|via|from|cf)\b"
     r"(?:\.?\s*[:#]\s*|\.?\s+))?",
@@ -61,6 +71,11 @@ _PROSE = re.compile(
 _LOCATOR = re.compile(
     r"(?:pp?|lines?|ch|sec|section|para|chapter)\.?\s*\d+(?:[-–]\d+)?$", re.IGNORECASE
 )
+# A word among ids that is none: `[S1, S9, note]`; and the title of a source: `[S9: intro]`.
+_ASIDE = re.compile(r"[^\W\d_]{4,}(?: [^\W\d_]+){0,2}$")
+_TITLED = re.compile(r"(?P<id>[^\s:]{1,60}):\s+(?=.*[^\W\d_]{2})")
+# `\[x_1\]` is a formula.
+_FORMULA = re.compile(r"[A-Za-z]{1,2}_\w$")
 _LENS = re.compile(r"(?P<id>[^†]+)†(?P<name>.*)$")
 _GENERIC_ANCHOR = re.compile(
     r"(?:source|src|link|ref|reference|citation|cite|here)?s?$|.*†", re.IGNORECASE
@@ -68,7 +83,7 @@ _GENERIC_ANCHOR = re.compile(
 # What a subscript, an interval or a list literal follows.
 _INDEXED = re.compile(
     r"(?:\b(?:[a-zA-Z]|arr|array|list|vec|args|argv|data|items?|nums?|matrix|dict|tuple|str)"
-    r"|\w_\w*|[a-z][A-Z]\w*|\))$"
+    r"|\w_\w*|[a-z][A-Z]\w*|\))\Z"
 )
 _LITERAL = re.compile(
     r"(?:[=∈<>+*/(]|\b(?:interval|range|list|array|vector|tuple|set|returns?|equals?|is|are|be"
@@ -92,6 +107,15 @@ def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[Mark]
     return [mark for match in found if (mark := _read(match, text, known))]
 
 
+def zero_based(text: str, known: Collection[str]) -> frozenset[str]:
+    """Return the `ZERO_BASED` mark for a text that cites numbers and has a `[0]`."""
+    if ZERO_BASED not in text:
+        return frozenset()
+    marks = find_marks(text, Span(0, len(text)), known)
+    cites = any(ref.id.isdecimal() for mark in marks for ref in mark.refs)
+    return frozenset({ZERO_BASED}) if cites else frozenset()
+
+
 def looks_like_id(content: str) -> bool:
     """Say whether a bracket's content could be the id of a source."""
     return (
@@ -103,7 +127,7 @@ def looks_like_id(content: str) -> bool:
 
 def _read(match: re.Match[str], text: str, known: Collection[str]) -> Mark | None:
     span = Span(*match.span())
-    content = match[match.lastgroup] if match.lastgroup else ""
+    content = _visible(match[match.lastgroup] if match.lastgroup else "", known)
     match match.lastgroup:
         case "image":
             return Mark(span, words=content)
@@ -111,8 +135,13 @@ def _read(match: re.Match[str], text: str, known: Collection[str]) -> Mark | Non
             return _link(match["anchor"], content, span)
         case "note":
             return Mark(span, (CitationRef(content, span),))
-        case "bracket":
-            ids = _bracket_ids(match, text, known)
+        case "bracket" | "wide":
+            ids = _bracket_ids(match, content, text, known)
+        case "escaped":
+            ids = [] if _FORMULA.match(content) else _bracket_ids(match, content, text, known)
+        case "tagged" | "raised":
+            before = text[max(0, match.start() - _REACH) : match.start()]
+            ids = _ids(numbers(content), known) if is_citation(before) else []
         case "lens":
             ids = _lens_ids(content, known)
         case "paren":
@@ -131,8 +160,14 @@ def _link(anchor: str, target: str, span: Span) -> Mark:
     return Mark(span, refs, "" if is_mark else anchor)
 
 
-def _bracket_ids(match: re.Match[str], text: str, known: Collection[str]) -> list[str]:
-    content = match["bracket"]
+def _visible(content: str, known: Collection[str]) -> str:
+    """Drop the zero-width characters of an id, unless a known one has them."""
+    return content if content in known else _INVISIBLE.sub("", content)
+
+
+def _bracket_ids(
+    match: re.Match[str], content: str, text: str, known: Collection[str]
+) -> list[str]:
     if content.strip() in known:
         return [content.strip()]
     ids = _ids(content[_LEAD.match(content).end() :], known)  # type: ignore[union-attr]
@@ -140,16 +175,19 @@ def _bracket_ids(match: re.Match[str], text: str, known: Collection[str]) -> lis
         return ids
     if not ids and (named := _NAMED.match(content)):
         return _named_ids(content[named.end() :], known)
-    return [] if _is_code_or_maths(ids, text, match) else ids
+    return [] if _is_code_or_maths(ids, text, match, known) else ids
 
 
-def _is_code_or_maths(ids: list[str], text: str, match: re.Match[str]) -> bool:
+def _is_code_or_maths(
+    ids: list[str], text: str, match: re.Match[str], known: Collection[str]
+) -> bool:
     """Say whether numbers in brackets are a subscript, an interval or a list literal."""
     numeric = all(each.isdecimal() for each in ids)
     if not ids or not numeric:
         return False
-    before = text[max(0, match.start() - 30) : match.start()]
-    if "0" in ids or _OPERATOR.match(text, match.end()):
+    before = text[max(0, match.start() - _REACH) : match.start()]
+    is_zero = "0" in ids and not (ids == ["0"] and ZERO_BASED in known)
+    if is_zero or _OPERATOR.match(text, match.end()):
         return True
     if _INDEXED.search(before):
         return True
@@ -157,23 +195,33 @@ def _is_code_or_maths(ids: list[str], text: str, match: re.Match[str]) -> bool:
 
 
 def _ids(content: str, known: Collection[str]) -> list[str]:
-    """Return the ids of a list of ids; empty if anything else stands among them."""
+    """Return the ids of a list of ids; empty if it is none, whatever stands among them."""
     ids: list[str] = []
+    only_asides = True
     for item in _items(content, known):
-        if item in known:
-            ids.append(item)
-        elif (expanded := _expand(item)) is not None:
-            ids.extend(expanded)
-        elif looks_like_id(item) or _is_sibling(item, known):
-            ids.append(item)
-        elif not (ids and _LOCATOR.match(item)):
-            return []
-    return ids
+        if found := _ids_of(item, known):
+            ids.extend(found)
+        elif not (ids and (_LOCATOR.match(item) or _ASIDE.match(item))):
+            only_asides = False
+    names_known = any(each in known and not each.isdecimal() for each in ids)
+    return ids if only_asides or names_known else []
+
+
+def _ids_of(item: str, known: Collection[str]) -> list[str]:
+    if item in known:
+        return [item]
+    if (expanded := _expand(item)) is not None:
+        return expanded
+    if looks_like_id(item) or _is_sibling(item, known):
+        return [item]
+    titled = _TITLED.match(item)
+    return [titled["id"]] if titled and looks_like_id(titled["id"]) else []
 
 
 def _items(content: str, known: Collection[str]) -> Iterator[str]:
     for match in _ITEM.finditer(content):
-        item = match[0].strip().strip("`'\"").removeprefix("^")
+        item = match[0].strip().strip(_QUOTING).strip()
+        item = item if item in known else item.lstrip("^@#")
         words = re.split(r"\s+(?:and|&)\s+|\s+", item)
         if item not in known and len(words) > 1 and all(map(looks_like_id, words)):
             yield from words

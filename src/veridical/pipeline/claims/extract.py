@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
 from veridical.pipeline.claims.assertions import exclusion
 from veridical.pipeline.claims.atomic import split_clauses
-from veridical.pipeline.claims.citations import find_marks
+from veridical.pipeline.claims.citations import find_marks, zero_based
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
 from veridical.pipeline.claims.headings import asserts
@@ -17,6 +17,7 @@ from veridical.pipeline.claims.outline import places
 from veridical.pipeline.claims.parts import find_conjuncts
 from veridical.pipeline.claims.plain import plain
 from veridical.pipeline.claims.prefixes import capitalised, without_announcement, without_tag
+from veridical.pipeline.claims.references import is_reference
 from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of
 from veridical.pipeline.claims.softening import soften
 from veridical.pipeline.claims.syntax import mask_marks
@@ -40,6 +41,7 @@ def extract_claims(answer: str, known_ids: Collection[str] = ()) -> ClaimSet:
     A bracket whose content equals one of `known_ids` is a citation, whatever it looks like.
     """
     known = frozenset(known_ids)
+    known |= zero_based(answer, known)
     sentences = list(_sentences(answer, known))
     claims = [claim for sentence in sentences for claim in sentence.claims()]
     numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
@@ -96,7 +98,8 @@ class _Sentence:
         is_source = self.place.in_sources or block.label is not None
         if not is_source:
             return False
-        return block.label in self.footnotes.targets or not has_finite_verb(text)
+        marked = any(mark.refs for mark in self.marks)
+        return block.label in self.footnotes.targets or is_reference(text, marked=marked)
 
     def _row(self) -> Claim:
         block = self.place.block
@@ -110,7 +113,7 @@ class _Sentence:
     def _whole(self, text: str, why: Exclusion | None, marks: tuple[Mark, ...]) -> Claim:
         return Claim(
             id="",
-            text=text or self.prose,
+            text=text if words(text) else _one_line(self.prose),
             span=self.span,
             sentence=self.index,
             kind=self.place.block.kind,
@@ -134,11 +137,11 @@ class _Sentence:
     def _claim(self, clause: Span, text: str, marks: tuple[Mark, ...]) -> Claim:
         found = find_confidence(text)
         bare = _bare(text)
-        why = self._exclusion(clause)
+        why = self._exclusion(clause) if words(bare) else Exclusion.HEADING
         bare = self._in_context(bare) if why is None else bare
         return Claim(
             id="",
-            text=bare or clause.of(self.prose),
+            text=bare if words(bare) else _one_line(clause.of(self.prose)),
             span=clause.shift(self.span.start),
             sentence=self.index,
             kind=self.place.block.kind,
@@ -201,6 +204,10 @@ class _Sentence:
 
 def _within(marks: tuple[Mark, ...], clause: Span) -> tuple[Mark, ...]:
     return tuple(mark for mark in marks if mark.span.overlaps(clause))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()) or text
 
 
 def _bare(text: str) -> str:

@@ -38,7 +38,9 @@ PRESENT = word_set(
 PAST = word_set(
     "became began broke came chose did drank drew drove ate fell flew forgot froze gave went"
     " grew knew lay rang ran rode rose sang sank saw shook spoke stole swam swore took threw"
-    " tore woke wore wrote"
+    " tore woke wore wrote arose awoke blew forbade forgave foresaw mistook outgrew oversaw"
+    " overthrew overtook partook shrank slew sprang stank strode strove undertook underwent"
+    " withdrew"
 )
 # Past forms that may also be participles, and so count only straight after a subject.
 AMBIGUOUS_PAST = word_set(

@@ -50,6 +50,7 @@ _ENCLOSED = re.compile(
 )
 _BEFORE_STOP = re.compile(r" ?\x00(?= ?(?:[.,;:!?)]|$))")
 _JOINED = re.compile(r"(?<=\w)\x00(?=\w)")
+_DOUBLE_STOP = re.compile(r"(?<=\w)[;,:](?=[.!?]$)")
 _LOOSE_STOP = re.compile(r" (?=[.,;!?](?:\s|$))")
 
 
@@ -111,7 +112,7 @@ def _close_holes(text: str) -> str:
     text = _SEE.sub("", text)
     text = _BEFORE_STOP.sub("", text)
     text = _JOINED.sub(" ", text).replace(_HOLE, "")
-    return _LOOSE_STOP.sub("", text)
+    return _DOUBLE_STOP.sub("", _LOOSE_STOP.sub("", text))
 
 
 def _capitalised(before: str, text: str) -> str:

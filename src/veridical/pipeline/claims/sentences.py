@@ -27,7 +27,7 @@ _LONG_TOKEN = re.compile(r"\S{120,}")
 # Longer quotations are split like any text: evidence is searched sentence by sentence.
 _MAX_QUOTE = 200
 
-_ENDER = re.compile(r"[.!?…](?!\w)|[。！？｡؟۔।॥]")
+_ENDER = re.compile(r"[.!?…](?![^\W⁰¹²³⁴-⁹])|[。！？｡؟۔।॥]")
 _QUOTE_MARK = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _SPACE = re.compile(r"\s")
 _CONFIDENCE = re.compile(r"[(\[]\s*confidence\b[^()\[\]]{0,40}[)\]]", re.IGNORECASE)

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
+from veridical.pipeline.claims.citations import find_marks
 from veridical.pipeline.claims.lexicon import (
     DETERMINERS,
     FINITE,
@@ -42,6 +43,9 @@ _CODE_END = re.compile(r"[;{}]$|^\w[\w.]*\([^()]*\)[:;]?$")
 _DENSE_COMMA = re.compile(r",(?=[^\s\d])|,(?=\d{1,2}(?:\D|$))|,(?=\d{4})")
 _ENDED = re.compile(r"[.!?:;…。！？؟۔।][\"'”’»)\]*_]{0,3}(?:\s?\[[^\[\]]{1,40}\]){0,4}$")
 _COLON = re.compile(r"[:;][*_]{0,3}$")
+_MARK_REACH = 60
+_MARK_START = re.compile(r"\[[^\[\]]*$")
+_MARK_END = re.compile(r"[^\[\]]{0,60}\]")
 _CONNECTOR = re.compile(
     r"(?:,|\b(?:a|an|the|of|and|or|but|to|in|on|at|by|for|from|with|as|that|which|who|than|into"
     r"|is|are|was|were|be|been|has|have|had|its|their|his|her|our|your|my|not|between))$"
@@ -56,10 +60,14 @@ def paragraphs(text: str, lines: Sequence[Line]) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for index in range(1, len(lines) + 1):
-        if index == len(lines) or not _is_soft(lines[start], lines[index - 1], lines[index], width):
+        if index == len(lines) or not _joins(lines[start], lines[index - 1], lines[index], width):
             spans.append(Span(lines[start].start, lines[index - 1].end))
             start = index
     return [span for span in spans if text[span.start : span.end].strip()]
+
+
+def _joins(opening: Line, before: Line, after: Line, width: int) -> bool:
+    return _breaks_mark(before.content, after.content) or _is_soft(opening, before, after, width)
 
 
 def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
@@ -76,6 +84,15 @@ def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
     if after.content[0].islower():
         return wrapped or opening.content[0].isupper()
     return wrapped and is_prose_width and not _opens_sentence(after.content)
+
+
+def _breaks_mark(before: str, after: str) -> bool:
+    """Say whether a citation mark is broken over the two lines: `[S1,` and `S9]`."""
+    opening, closing = _MARK_START.search(before[-_MARK_REACH:]), _MARK_END.match(after)
+    if opening is None or closing is None:
+        return False
+    mark = f"{opening[0]} {closing[0]}"
+    return any(each.refs for each in find_marks(mark, Span(0, len(mark))))
 
 
 def _opens_sentence(content: str) -> bool:

@@ -46,6 +46,21 @@ def ids(text: str, *known: str) -> list[str]:
         ("【4:0†doc.md】", ["doc.md"]),
         ("[[1]](https://x.com/a)", ["https://x.com/a"]),
         ("[source](https://x.com/a_(b))", ["https://x.com/a_(b)"]),
+        ("[@smith2020]", ["smith2020"]),
+        ("[@smith2020; @doe2021]", ["smith2020", "doe2021"]),
+        ("[S9: intro]", ["S9"]),
+        ("[S1|S9]", ["S1", "S9"]),
+        ("[#9]", ["9"]),
+        ("\\[S9\\]", ["S9"]),
+        ("[**S9**]", ["S9"]),
+        ("［S9］", ["S9"]),
+        ("［S1、S9］", ["S1", "S9"]),
+        ("[S1\u200b]", ["S1"]),
+        ("[\ufeffS1, S\u20609]", ["S1", "S9"]),
+        ("[S1,S9,note]", ["S1", "S9"]),
+        ("[S1,\nS9]", ["S1", "S9"]),
+        ("[S1;\nS9]", ["S1", "S9"]),
+        ("[S1\n, S9]", ["S1", "S9"]),
     ],
 )
 def test_a_mark_is_read_and_left_out_of_the_text(mark: str, expected: list[str]) -> None:
@@ -74,6 +89,23 @@ def test_a_mark_is_read_and_left_out_of_the_text(mark: str, expected: list[str])
         "a list such as = [1, 2]",
         "the city (S1)",
         "![alt](a.png)",
+        "[@someone]",
+        "[note, 2]",
+        "[1, x]",
+        "[0]",
+        "arr[0]",
+        "\\[x_1\\]",
+        "\\[ x = 1 \\]",
+        "[12: 30]",
+        "[Step 1: mix]",
+        "9 m²",
+        "10³ of",
+        "x² and 5 miles²",
+        "10<sup>9</sup> of",
+        "km<sup>2</sup>",
+        "the 1<sup>st</sup>",
+        "(x+1)² and SO₄²⁻",
+        "¹⁴C",
     ],
 )
 def test_other_brackets_are_no_citations(words: str) -> None:
@@ -160,3 +192,25 @@ def test_claims_with_marks_of_their_own_keep_them() -> None:
 def test_an_earlier_mark_does_not_speak_for_a_later_claim() -> None:
     claims = extract_claims("The cat is black [1], and the dog is white.").claims
     assert [[ref.id for ref in claim.citations] for claim in claims] == [["1"], []]
+
+
+@pytest.mark.parametrize("mark", ["<sup>9</sup>", "⁹"])
+@pytest.mark.parametrize("end", ["{}.", ".{}", "{}, they say.", "”{} they say."])
+def test_a_raised_number_behind_a_word_or_a_stop_is_a_citation(mark: str, end: str) -> None:
+    (claim,) = extract_claims(f"The tower fell in Paris{end.format(mark)}").claims
+    assert [ref.id for ref in claim.citations] == ["9"]
+    assert claim.text == f"The tower fell in Paris{end.format('')}"
+
+
+def test_a_raised_number_stays_with_the_sentence_before_it() -> None:
+    claims = extract_claims("It fell in 2001.¹ It rose in May.²,³").claims
+    assert [[ref.id for ref in claim.citations] for claim in claims] == [["1"], ["2", "3"]]
+
+
+def test_zero_is_a_citation_where_numbers_are() -> None:
+    assert ids("It fell [0]. It rose [1].") == ["0", "1"]
+    assert ids("It fell in [0, 5] of arr[0]. It rose [1].") == ["1"]
+
+
+def test_a_word_among_known_ids_is_left_out() -> None:
+    assert ids("It fell [see the note, S1].", "S1") == ["S1"]

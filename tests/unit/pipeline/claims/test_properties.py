@@ -9,6 +9,19 @@ from veridical.pipeline.claims import extract_claims, split_sentences
 _PIECES = [
     *"abAB .,;:!?\n\r\t[]()*_`~|>#-0123\"'“”。؟\x00\u2028\u202e\ufeff🎉́+=",
     *["\r\n", "```\n", "[1]", " and ", " is ", "The ", "Paris ", "- ", ", and ", "Note that "],
+    *[
+        "[S1|S2]",
+        "［S9］",
+        "\\[S9\\]",
+        "word¹",
+        "m²",
+        "<sup>9</sup>",
+        "[0]",
+        "[S1,\nS9]",
+        "~~~\n",
+        ", right?",
+    ],
+    *["References\n", "## It fell in 2001\n", "[S1\u200b]", "See [S9].", "```md\n"],
     *["| a | b |\n|---|---|\n", "[^1]: ", "1. ", "# ", "\n\n", "(source: x)", "may ", "all "],
 ]
 answers = st.one_of(st.text(), st.lists(st.sampled_from(_PIECES), max_size=60).map("".join))
@@ -69,7 +82,7 @@ def test_citations_and_parts_lie_in_their_claim(text: str) -> None:
         whole = Span(0, len(text))
         for ref in claim.citations:
             assert ref.id.strip()
-            assert ref.span.of(text)[0] in "[(【"
+            assert ref.span.of(text)[0] in "[(【［\\<⁰¹²³⁴⁵⁶⁷⁸⁹"
             assert ref.span.overlaps(whole)
         for part in claim.parts:
             assert claim.span.start <= part.span.start <= part.span.end <= claim.span.end
@@ -81,3 +94,9 @@ def test_crlf_gives_the_claims_that_lf_gives(text: str) -> None:
     unix = text.replace("\r\n", "\n").replace("\r", "\n")
     found = [claim.text for claim in extract_claims(unix).claims]
     assert [claim.text for claim in extract_claims(unix.replace("\n", "\r\n")).claims] == found
+
+
+@given(answers)
+def test_what_is_to_be_verified_has_a_word(text: str) -> None:
+    for claim in extract_claims(text).claims:
+        assert not claim.assertive or any(character.isalnum() for character in claim.text)

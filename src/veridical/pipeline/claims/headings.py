@@ -1,0 +1,121 @@
+"""Headings, bold lines and lead-ins that assert something, as `It collapsed in 2001` does."""
+
+from __future__ import annotations
+
+import re
+
+from veridical.pipeline.claims.lexicon import (
+    AMBIGUOUS_PAST,
+    AUXILIARIES,
+    DETERMINERS,
+    FINITE,
+    PAST,
+    PREPOSITIONS,
+    PRESENT,
+    PRONOUNS,
+    SUBORDINATORS,
+    is_regular_past,
+    word_set,
+    words,
+)
+
+_MIN_CONTENT_WORDS = 4
+_NUMBERING = re.compile(r"^\d{1,2}(?:(?:\.\d{1,2}){0,5}[.):]|(?:\.\d{1,2}){1,5})\s+")
+# A title may name a question: "How the bridge was built", "Overview of what is known".
+_INDIRECT = re.compile(
+    r"(?:^|\b(?:of|to|on|about|for|into|with|from|and|\w{2,20}ing)\s+)"
+    r"(?:what|how|why|when|where|who|whether|which)\b",
+    re.IGNORECASE,
+)
+# Names rather than verbs when they start with a capital.
+_NAMES = word_set("may will can might must")
+# Third-person forms that are nouns as often: "Key features of Python 3".
+_NOUN_LIKE = word_set(
+    "accounts appeals attracts calls causes claims controls covers displays exports features finds"
+    " flows follows forms hosts houses imports improves increases leads leaves lists lives looks"
+    " measures means moves needs notes offers plays ranks reaches reports returns rises runs shares"
+    " shows starts states stays supports takes turns uses varies works yields estimates retries"
+)
+# Participles that rarely are the verb of a title: "Lessons learned in 2001".
+_PARTICIPLES = word_set("based related needed required used learned involved compared made held")
+_FUNCTION_WORDS = (
+    AUXILIARIES
+    | DETERMINERS
+    | PRONOUNS
+    | PREPOSITIONS
+    | SUBORDINATORS
+    | {"and", "or", "but", "not"}
+)
+# What only announces what follows: "are as follows", "has the following 3 features".
+_ANNOUNCES = re.compile(
+    r"(?:(?:(?:^|\s)(?:is|are|was|were|as|here|below|includes?|included|contains?|supports?|offers?"
+    r"|provides?|follows|has|have|that|by|to|for|of))+"
+    r"|(?:\s(?:is|are|was|were|has|have|includes?|contains?|supports?|offers?|provides?))?"
+    r"(?:^|\s)(?:\d{1,3}|the|these|some|several|many|two"
+    r"|three|four|five|six|seven|eight|nine|ten|a few)"
+    r"(?:\s[\w-]{1,30}){0,2}\s(?:following|these|points?|reasons?|steps?|things?|ways?|details?"
+    r"|examples?|takeaways?|summary|highlights?|considerations?|options?|topics?|findings?"
+    r"|factors?|aspects?|features?)(?:\s[\w-]{1,30}){0,4})$",
+    re.IGNORECASE,
+)
+# How far before the colon to look for what announces.
+_REACH = 300
+
+
+def asserts(text: str) -> bool:
+    """Say whether a title has a finite verb and enough content to be true or false."""
+    body = _NUMBERING.sub("", text, count=1)
+    body = without_question(body)
+    return has_main_verb(body) and _has_content(body)
+
+
+def without_question(title: str) -> str:
+    """Cut a title before the question that it names, if it has one."""
+    question = _INDIRECT.search(title)
+    if question is None or "," in title[question.end() :]:
+        return title
+    return title[: question.start()]
+
+
+def announces_only(lead_in: str) -> bool:
+    """Say whether a lead-in, without its colon, asserts nothing but that something follows."""
+    head, tail = lead_in[:-_REACH], lead_in[-_REACH:]
+    return not asserts(head + _ANNOUNCES.sub("", tail))
+
+
+def has_main_verb(text: str) -> bool:
+    """Say whether a listed verb follows a word and does not look like a noun or a participle."""
+    found = words(text)
+    return any(_is_verb(found, index) for index in range(1, len(found)))
+
+
+def _is_verb(found: list[str], index: int) -> bool:
+    word = found[index].lower()
+    if word in AUXILIARIES | PAST:
+        return found[index][0].islower() or word not in _NAMES
+    if word in PRESENT and word not in _NOUN_LIKE:
+        return True
+    if word in FINITE | AMBIGUOUS_PAST or is_regular_past(word):
+        return _governs(found, index)
+    return False
+
+
+def _governs(found: list[str], index: int) -> bool:
+    """Say whether what stands around a word that may be a noun or a participle makes it a verb."""
+    word, before = found[index].lower(), found[index - 1].lower()
+    after = found[index + 1].lower() if index + 1 < len(found) else ""
+    if before in PRONOUNS - DETERMINERS or after in DETERMINERS or after[:1].isdigit():
+        return before not in DETERMINERS
+    if word in _NOUN_LIKE | _PARTICIPLES or before in DETERMINERS | PREPOSITIONS or after == "by":
+        return False
+    return found[index][0].islower() or after in PREPOSITIONS
+
+
+def _has_content(text: str) -> bool:
+    found = words(text)
+    content = [word for word in found if word.lower() not in _FUNCTION_WORDS]
+    return (
+        any(word[0].isdigit() for word in found)
+        or any(word[0].isupper() and word != "I" for word in found[1:])
+        or len(content) >= _MIN_CONTENT_WORDS
+    )
