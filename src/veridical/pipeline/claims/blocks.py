@@ -39,6 +39,9 @@ class _Step:
     resume: int
 
 
+TABLE_MARKS = "|-:=+ \t"
+"""What a line of a table may consist of and still hold no cell."""
+
 _RULE = re.compile(r"([-*_=])(?:[ \t]*\1){2,}$")
 _ATX = re.compile(r"#{1,6}(?:[ \t]+|$)")
 _ATX_END = re.compile(r"[ \t]+#+$")
@@ -141,7 +144,7 @@ def _rows(lines: Sequence[Line], index: int, header: tuple[str, ...], blocks: li
             break
         if not header and not _is_bare_row(line):
             break
-        if any(character.isalnum() for character in line.content):
+        if line.content.strip(TABLE_MARKS):
             blocks.append(Block(ClaimKind.TABLE_ROW, _span(line), header=header))
         index += 1
     return _Step(blocks, index)

@@ -150,3 +150,8 @@ def test_nothing_to_split_gives_nothing(text: str) -> None:
 def test_a_sentence_longer_than_the_window_stays_whole() -> None:
     text = "word, " * 5000 + "end. The next one."
     assert [len(span) for span in split_sentences(text)] == [30_004, 13]
+
+
+def test_a_table_row_of_signs_alone_is_a_sentence_too() -> None:
+    text = "| a | b |\n|---|---|\n| { | } |\n"
+    assert [span.of(text) for span in split_sentences(text)] == ["| a | b |", "| { | } |"]
