@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
-    from veridical.core.types import Verdict
+    from veridical.core.verdicts import Verdict
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
 

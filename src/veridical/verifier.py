@@ -19,12 +19,11 @@ from veridical.core.types import (
     Measurement,
     Query,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
-    Verdict,
     ensure_text,
 )
+from veridical.core.verdicts import Status, Verdict
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import extract_claims, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve

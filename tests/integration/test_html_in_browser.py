@@ -10,20 +10,8 @@ import pytest
 
 from veridical.core.assessment import Outcome, Summary
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    BackendInfo,
-    Budget,
-    Citation,
-    Claim,
-    Estimate,
-    Estimator,
-    EvidenceSpan,
-    Role,
-    Source,
-    Span,
-    Status,
-    Verdict,
-)
+from veridical.core.types import BackendInfo, Citation, Claim, Estimate, Estimator, Source, Span
+from veridical.core.verdicts import Budget, EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.reports.report import Report
 
 if TYPE_CHECKING:

@@ -8,15 +8,8 @@ import pytest
 
 from veridical.core.assessment import Outcome
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Measurement,
-    Note,
-    Query,
-    Status,
-    Unmeasured,
-    UnmeasuredReason,
-    Verdict,
-)
+from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Note, Status, Verdict
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report
 from veridical.testing import FakeBackend, fake_estimate

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo, Source, Status, Verdict
+    from veridical.core.types import BackendInfo, Source
+    from veridical.core.verdicts import Status, Verdict
 
 
 class Outcome(StrEnum):

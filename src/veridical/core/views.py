@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Note, Status
+from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
-    from veridical.core.types import Verdict
+    from veridical.core.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

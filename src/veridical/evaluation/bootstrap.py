@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veridical.core.types import Interval
+from veridical.core.verdicts import Interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from veridical.evaluation.bootstrap import LEVEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.types import Interval
+    from veridical.core.verdicts import Interval
     from veridical.evaluation.baselines import BaselineResult
     from veridical.evaluation.results import Evaluation, FileResult, MeanResult
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from veridical.core.types import Estimate, Status
+from veridical.core.types import Estimate
 from veridical.evaluation.dataset import total_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Source, Verdict
+    from veridical.core.types import Source
+    from veridical.core.verdicts import Status, Verdict
     from veridical.evaluation.dataset import Dataset
     from veridical.evaluation.ledger import Ledger
     from veridical.evaluation.rows import Row

@@ -12,7 +12,8 @@ from hashlib import sha256
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
-from veridical.core.types import Status, ensure_probability
+from veridical.core.types import ensure_probability
+from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError
 from veridical.evaluation.harness import Outcome
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from veridical.core.types import Status
+from veridical.core.verdicts import Status
 from veridical.evaluation import metrics
 from veridical.evaluation.baselines import BASELINES, BaselineResult
 from veridical.evaluation.bootstrap import (
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo, Interval
+    from veridical.core.types import BackendInfo
+    from veridical.core.verdicts import Interval
     from veridical.evaluation.harness import Measured, Outcome
     from veridical.evaluation.metrics import Flags, Floats
     from veridical.evaluation.rows import Row

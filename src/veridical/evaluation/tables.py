@@ -13,7 +13,7 @@ from veridical.evaluation.baselines import BASELINES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from veridical.core.types import Interval
+    from veridical.core.verdicts import Interval
     from veridical.evaluation.baselines import BaselineResult
     from veridical.evaluation.results import Evaluation, FileResult, MeanResult, Scores
 

@@ -14,7 +14,6 @@ from veridical.core.assessment import Assessment, Outcome, Summary
 from veridical.core.policy import Policy
 from veridical.core.types import (
     BackendInfo,
-    Budget,
     Citation,
     Claim,
     Confidence,
@@ -25,12 +24,11 @@ from veridical.core.types import (
     Piece,
     Source,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
-    Verdict,
     ensure_text,
 )
+from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.errors import InputError, SourceError, TextError
 
 spans = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: Span(*sorted(ends)))

@@ -7,17 +7,8 @@ from dataclasses import replace
 import pytest
 
 from veridical.core import views
-from veridical.core.types import (
-    Budget,
-    Claim,
-    Exclusion,
-    Note,
-    Span,
-    Status,
-    Unmeasured,
-    UnmeasuredReason,
-    Verdict,
-)
+from veridical.core.types import Claim, Exclusion, Span, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Budget, Note, Status, Verdict
 from veridical.core.views import View, view
 
 GAP_TYPES = {

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from veridical.core.policy import Policy
-from veridical.core.types import Source, Status
+from veridical.core.types import Source
+from veridical.core.verdicts import Status
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.dataset import Dataset
 from veridical.evaluation.harness import Measured, Outcome

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from veridical.core.types import Status
+from veridical.core.verdicts import Status
 from veridical.evaluation.harness import Measured
 from veridical.evaluation.metrics import auroc
 from veridical.evaluation.pages import to_html, to_markdown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from veridical.core.types import Status
+from veridical.core.verdicts import Status
 from veridical.evaluation.document import to_document, to_json
 from veridical.evaluation.harness import Measured
 from veridical.evaluation.results import Evaluation

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate, Note, PartVerdict, Role, Status
+from veridical.core.types import Estimate
+from veridical.core.verdicts import Note, PartVerdict, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.pipeline.judgement.status import decide
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Part, Passage, Source, Verdict
+    from veridical.core.types import Part, Passage, Source
+    from veridical.core.verdicts import Verdict
     from veridical.pipeline.judgement.aggregation import Reading
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Claim, Estimate, Measurement, Status, Unmeasured
+from veridical.core.types import Claim, Estimate, Measurement, Unmeasured
+from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.aggregation import contradicts, required, supports
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical.core.assessment import Outcome, Summary
-from veridical.core.types import Estimate, Measurement, Status, Verdict
+from veridical.core.types import Estimate, Measurement
+from veridical.core.verdicts import Status, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

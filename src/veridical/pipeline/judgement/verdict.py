@@ -5,16 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from veridical.core.types import (
-    Estimate,
-    EvidenceSpan,
-    Note,
-    Piece,
-    Role,
-    Status,
-    Unmeasured,
-    Verdict,
-)
+from veridical.core.types import Estimate, Piece, Unmeasured
+from veridical.core.verdicts import EvidenceSpan, Note, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.pipeline.judgement.status import decide

@@ -6,21 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.information import EPSILON
-from veridical.core.types import Estimate, Status, UnmeasuredReason
+from veridical.core.types import Estimate, UnmeasuredReason
+from veridical.core.verdicts import Status
 from veridical.core.views import view
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
-    from veridical.core.types import (
-        BackendInfo,
-        Claim,
-        EvidenceSpan,
-        Measurement,
-        PartVerdict,
-        Piece,
-        Span,
-        Verdict,
-    )
+    from veridical.core.types import BackendInfo, Claim, Measurement, Piece, Span
+    from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
 
 SCHEMA = "veridical.report/1"
 _DECIMALS = 6

@@ -8,7 +8,8 @@ from veridical.core.types import Unmeasured
 from veridical.pipeline.reports import words
 
 if TYPE_CHECKING:
-    from veridical.core.types import Budget, Measurement
+    from veridical.core.types import Measurement
+    from veridical.core.verdicts import Budget
 
 _JUSTIFIED = {
     True: "justified",

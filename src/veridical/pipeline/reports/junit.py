@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Estimate, Status
+from veridical.core.types import Estimate
+from veridical.core.verdicts import Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.figures import bits, measured
@@ -18,7 +19,8 @@ from veridical.pipeline.reports.visible import one_line, visible
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
-    from veridical.core.types import EvidenceSpan, Measurement, Verdict
+    from veridical.core.types import Measurement
+    from veridical.core.verdicts import EvidenceSpan, Verdict
 
 _NAME_LENGTH = 160
 _SUITE = "veridical"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from veridical.core.types import Estimate
 
 if TYPE_CHECKING:
-    from veridical.core.types import Budget, Verdict
+    from veridical.core.verdicts import Budget, Verdict
 
 WIDTH = 320
 _LEFT, _RIGHT = 8.0, 312.0

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Role, Source, Span, Status
+from veridical.core.types import Source, Span
+from veridical.core.verdicts import Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import figures, words
 from veridical.pipeline.reports.excerpts import Gap, excerpts
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from veridical.core.assessment import Assessment, Outcome
-    from veridical.core.types import Verdict
+    from veridical.core.verdicts import Verdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Status
+from veridical.core.verdicts import Status
 from veridical.core.views import VIEWS, view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.document import to_document
@@ -23,7 +23,8 @@ from veridical.pipeline.reports.visible import one_line
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
-    from veridical.core.types import EvidenceSpan, Span, Verdict
+    from veridical.core.types import Span
+    from veridical.core.verdicts import EvidenceSpan, Verdict
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {

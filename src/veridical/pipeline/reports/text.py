@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Role, Span, Status
+from veridical.core.types import Span
+from veridical.core.verdicts import Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.figures import bits, measured
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from veridical.core.assessment import Assessment
-    from veridical.core.types import EvidenceSpan, PartVerdict, Verdict
+    from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
 
 PLAIN_WIDTH = 100
 _EVIDENCE_SHOWN = 3

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Estimate, Exclusion, Note, Status, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Exclusion, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.assessment import Assessment, Summary
-    from veridical.core.types import Citation, Measurement, Verdict
+    from veridical.core.types import Citation, Measurement
+    from veridical.core.verdicts import Verdict
 
 EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""

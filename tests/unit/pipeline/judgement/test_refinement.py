@@ -11,17 +11,14 @@ from veridical.core.types import (
     Citation,
     Claim,
     Measurement,
-    Note,
     Part,
     Passage,
     Piece,
-    Role,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
-    Verdict,
 )
+from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.pipeline.judgement import Look, Reading, judge, second_look
 from veridical.testing import fake_estimate
 

@@ -11,10 +11,10 @@ from veridical.core.types import (
     Exclusion,
     Measurement,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.status import decide
 from veridical.testing import fake_estimate
 

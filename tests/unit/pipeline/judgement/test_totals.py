@@ -5,17 +5,8 @@ from dataclasses import replace
 import pytest
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import (
-    Budget,
-    Claim,
-    Exclusion,
-    Measurement,
-    Span,
-    Status,
-    Unmeasured,
-    UnmeasuredReason,
-    Verdict,
-)
+from veridical.core.types import Claim, Exclusion, Measurement, Span, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.judgement import summarise
 from veridical.testing import fake_estimate
 

@@ -13,16 +13,13 @@ from veridical.core.types import (
     Confidence,
     Estimate,
     Measurement,
-    Note,
     Passage,
     Piece,
-    Role,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
-    Verdict,
 )
+from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.pipeline.judgement import Reading, judge, quote
 from veridical.testing import fake_estimate
 

@@ -12,25 +12,27 @@ from veridical.core.information import budget_gap_bits, observed_bits, required_
 from veridical.core.policy import Policy
 from veridical.core.types import (
     BackendInfo,
-    Budget,
     Citation,
     Claim,
     Confidence,
     Estimate,
     Estimator,
-    EvidenceSpan,
     Exclusion,
-    Interval,
     Measurement,
-    Note,
-    PartVerdict,
     Piece,
-    Role,
     Source,
     Span,
-    Status,
     Unmeasured,
     UnmeasuredReason,
+)
+from veridical.core.verdicts import (
+    Budget,
+    EvidenceSpan,
+    Interval,
+    Note,
+    PartVerdict,
+    Role,
+    Status,
     Verdict,
 )
 from veridical.pipeline.reports.report import Report

@@ -9,7 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from veridical.core.information import EPSILON
-from veridical.core.types import Exclusion, Note, Status, UnmeasuredReason
+from veridical.core.types import Exclusion, UnmeasuredReason
+from veridical.core.verdicts import Note, Status
 from veridical.core.views import _NOTED, VIEWS
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from veridical.core.types import EvidenceSpan, Role, Source, Span
+from veridical.core.types import Source, Span
+from veridical.core.verdicts import EvidenceSpan, Role
 from veridical.pipeline.reports.excerpts import WHOLE
 from veridical.pipeline.reports.visible import visible
 

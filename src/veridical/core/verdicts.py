@@ -1,0 +1,118 @@
+"""What is concluded about a claim: its status, its bits, and the places that decided it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from veridical.core.types import Citation, Claim, Measurement, Piece, Span
+
+
+class Status(StrEnum):
+    """What became of a claim; the order is the order of decision."""
+
+    UNDETERMINED = "undetermined"
+    PHANTOM_CITATION = "phantom_citation"
+    UNVERIFIABLE = "unverifiable"
+    CONTRADICTED = "contradicted"
+    SUPPORTED = "supported"
+    PARTIALLY_SUPPORTED = "partially_supported"
+    UNSUPPORTED = "unsupported"
+
+
+class Role(StrEnum):
+    """What a piece of evidence does to the claim."""
+
+    SUPPORTS = "supports"
+    CONTRADICTS = "contradicts"
+    NEAREST = "nearest"
+
+
+class Note(StrEnum):
+    """Something worth saying about a verdict that does not change its status."""
+
+    EVIDENCE_INDEPENDENT = "evidence_independent"
+    CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
+    SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
+    PARTLY_SCORED = "partly_scored"
+    OVER_EXTRAPOLATION = "over_extrapolation"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A closed interval, in the unit of the value it belongs to."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The information budget of a claim, in bits; None where p0 or p1 was not measured.
+
+    `justified` is None when the interval of the gap straddles 0 (undecided), or nothing was
+    measured.
+    """
+
+    target: float
+    required_bits: float | None = None
+    observed_bits: float | None = None
+    gap_bits: float | None = None
+    gap_interval: Interval | None = None
+    justified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """A place in a source and what it does to the claim."""
+
+    source: str
+    span: Span
+    text: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """The verdict on one conjunct, or on the softened form, of a partially supported claim."""
+
+    text: str
+    span: Span
+    status: Status
+    p1: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Everything that is known about one claim.
+
+    `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
+    `stitched_scored` the sentences that were joined into further passages.
+    """
+
+    claim: Claim
+    status: Status
+    rule: str
+    citations: tuple[Citation, ...]
+    p1: Measurement
+    p0: Measurement
+    budget: Budget
+    dependence: float | None
+    notes: tuple[Note, ...] = ()
+    evidence: tuple[EvidenceSpan, ...] = ()
+    parts: tuple[PartVerdict, ...] = ()
+    windows_scored: tuple[Piece, ...] = ()
+    windows_total: int = 0
+    stitched_scored: tuple[Piece, ...] = ()
+
+    @property
+    def checked(self) -> bool:
+        """Whether a verdict was reached: on what is asserted, and on every phantom citation."""
+        return self.claim.assertive or self.status is Status.PHANTOM_CITATION
+
+    @property
+    def flagged(self) -> bool:
+        """Whether the claim was checked and did not come out as supported."""
+        return self.checked and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
