@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import torch
-from model import LABELS, load_model
+from model import LABELS, load_model, logits
 from onnxruntime import InferenceSession
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
@@ -140,7 +140,7 @@ class Logits(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the logits [batch, 3]."""
-        return self.model(input_ids=ids, attention_mask=mask).logits
+        return logits(self.model, ids, mask)
 
 
 def quantise(full: Path, small: Path) -> None:

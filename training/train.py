@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from model import Batch, collate, load_model, load_tokenizer, loss
+from model import Batch, collate, load_model, load_tokenizer, logits, loss
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     options.out.mkdir(parents=True, exist_ok=True)
     model = load_model(options.base, layers=options.layers, frozen=options.frozen)
-    optimiser = torch.optim.AdamW(groups(model, options.rate), weight_decay=0.01)
+    optimiser = torch.optim.AdamW(groups(model, options.rate), weight_decay=0.01, fused=True)
     progress = restore(options, model, optimiser)
     train(options, model, optimiser, progress)
 
@@ -131,8 +131,7 @@ def update(
     """Take one step; return the loss in nats."""
     for group in optimiser.param_groups:
         group["lr"] = group["peak"] * share
-    logits = model(input_ids=batch.ids, attention_mask=batch.mask).logits
-    value = loss(logits, batch.targets)
+    value = loss(logits(model, batch.ids, batch.mask), batch.targets)
     optimiser.zero_grad(set_to_none=True)
     value.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
