@@ -112,8 +112,12 @@ def target(label: str) -> list[float]:
     return [float(label == known) for known in LABELS]
 
 
-def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the mean negative log-likelihood of the admissible labels, summed."""
+def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return for each row the negative log-likelihood of its admissible labels, summed."""
     logs = torch.log_softmax(logits, dim=-1)
-    admissible = logs.masked_fill(targets == 0, float("-inf"))
-    return -torch.logsumexp(admissible, dim=-1).mean()
+    return -torch.logsumexp(logs.masked_fill(targets == 0, float("-inf")), dim=-1)
+
+
+def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the mean loss of the rows."""
+    return losses(logits, targets).mean()

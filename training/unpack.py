@@ -84,7 +84,8 @@ def source(node: onnx.NodeProto, makers: dict[str, onnx.NodeProto]) -> onnx.Node
         if found.op_type in LINEAR:
             return found
         open_nodes.extend(makers[name] for name in found.input if name in makers)
-    raise ValueError("a bias is added to no product")
+    msg = "a bias is added to no product"
+    raise ValueError(msg)
 
 
 def matrix(product: onnx.NodeProto, tensors: dict[str, np.ndarray]) -> np.ndarray:

@@ -309,10 +309,14 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """No estimate, and why. `detail` carries no text of the claim or its context."""
+    """No estimate, and why. `detail` carries no text of the claim or its context.
+
+    `retry_after_s` is how many seconds the service asked to wait before it is asked again.
+    """
 
     reason: UnmeasuredReason
     detail: str = ""
+    retry_after_s: float | None = None
 
 
 Measurement = Estimate | Unmeasured
