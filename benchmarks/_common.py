@@ -195,9 +195,10 @@ def _end(page: Page, chosen: argparse.Namespace) -> list[str]:
     rows = [(r.text, r.measured, "met" if r.met else "**missed**") for r in page.requirements]
     required = table(["Required", "Measured", ""], rows) if rows else []
     script = Path(sys.argv[0]).name
+    rounds = f" --rounds {chosen.rounds}" if "rounds" in chosen else ""
     return [
         *required,
-        f"`.venv/bin/python benchmarks/{script} --rounds {chosen.rounds}`,",
+        f"`.venv/bin/python benchmarks/{script}{rounds}`,",
         f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {CORES} cores,",
         f"Python {platform.python_version()}, onnxruntime {version('onnxruntime')}.",
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",

@@ -261,6 +261,7 @@ def write_card(options: argparse.Namespace, calibration: dict) -> None:
         "pad_id": exported["pad_id"],
         "sha256": exported["sha256"],
         "parity_int8_fp32": exported["parity"],
+        "check": exported["check"],
         "calibration": calibration,
         **notes,
     }

@@ -29,6 +29,12 @@ ACTIVATIONS_INT8 = 4
 """onnxruntime's name for products computed in int8."""
 
 
+CHECK_PAIR = (
+    "The bridge was opened in 1998 and carries nine thousand vehicles a day.",
+    "The bridge was opened in 1998.",
+)
+
+
 def main() -> None:
     """Read the options and export."""
     options = parse()
@@ -50,6 +56,7 @@ def main() -> None:
         "megabytes": {path.name: round(path.stat().st_size / 1e6, 1) for path in (full, small)},
         "sha256": {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in (small, tokens)},
         "parity": parity(full, small, tokenizer, options.pairs),
+        "check": self_check(full, tokenizer),
     }
     print(json.dumps(summary, indent=1))
     (options.out / f"{options.name}.export.json").write_text(json.dumps(summary, indent=1) + "\n")
@@ -178,6 +185,14 @@ def parity(full: Path, small: Path, tokenizer: Tokenizer, pairs: Path) -> dict[s
         first, second = (softmax(s.run(["logits"], feed)[0][0]) for s in sessions)
         differences.append(float(np.abs(first - second).max()))
     return {"mean": round(float(np.mean(differences)), 4), "max": round(max(differences), 4)}
+
+
+def self_check(full: Path, tokenizer: Tokenizer) -> dict[str, list]:
+    """Return a pair's token ids and its fp32 logits, to see whether a processor computes right."""
+    ids = np.asarray([tokenizer.encode(*CHECK_PAIR).ids])
+    session = InferenceSession(full, providers=["CPUExecutionProvider"])
+    found = session.run(["logits"], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0][0]
+    return {"input_ids": ids[0].tolist(), "logits": [round(float(x), 4) for x in found]}
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:

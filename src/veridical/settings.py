@@ -14,19 +14,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import (
-    AllowInfNan,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-)
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
+from veridical.settings_blocks import (
+    AliasSettings,
+    AnthropicSettings,
+    Block,
+    CacheSettings,
+    CascadeSettings,
+    DecisionSettings,
+    GgufSettings,
+    OpenAISettings,
+    PolicySettings,
+    RequestSettings,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -34,29 +37,6 @@ if TYPE_CHECKING:
 CONFIG_NAME = "veridical.yaml"
 PREFIX = "VERIDICAL_"
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
-
-# The descriptions below complete the sentence "must be ..." of an error message.
-Probability = Annotated[
-    StrictFloat, AllowInfNan(False), Field(ge=0, le=1, description="a number from 0 to 1")
-]
-
-
-class PolicySettings(BaseModel):
-    """The block `policy:`, a mirror of `veridical.core.policy.Policy`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    support_threshold: Probability | None = Field(
-        default=None, description="a number from 0 to 1, or null for the backend's own"
-    )
-    contradiction_threshold: Probability | None = Field(
-        default=None, description="a number from 0 to 1, or null for the backend's own"
-    )
-    dependence_threshold: Probability = 0.3
-    target_confidence: Probability = 0.95
-    windows: Annotated[StrictInt, Field(ge=1)] | Literal["all"] = Field(
-        default=2, description="a whole number from 1, or 'all'"
-    )
 
 
 class Settings(BaseModel):
@@ -71,9 +51,17 @@ class Settings(BaseModel):
         default=None,
         description="a whole number from 1, or null for every CPU this process may use",
     )
-    policy: PolicySettings = Field(
-        default=PolicySettings(), description="a block of policy settings"
-    )
+    policy: PolicySettings = PolicySettings()
+    cache: CacheSettings = CacheSettings()
+    requests: RequestSettings = RequestSettings()
+    prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None
+    aliases: AliasSettings = AliasSettings()
+    cascade: CascadeSettings = CascadeSettings()
+    openai: OpenAISettings = OpenAISettings()
+    openai_decisions: DecisionSettings = DecisionSettings()
+    systemone: DecisionSettings = DecisionSettings()
+    anthropic: AnthropicSettings = AnthropicSettings()
+    gguf: GgufSettings = GgufSettings()
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
@@ -283,10 +271,10 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
         info = model.model_fields.get(part)
         if info is None:
             return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
-        if info.annotation is not PolicySettings:
+        if not (isinstance(info.annotation, type) and issubclass(info.annotation, Block)):
             # What follows in `loc` names a branch of a union, which is no key.
             return ".".join(path), _must_be(info.description, detail["input"])
-        model = PolicySettings
+        model = info.annotation
     return ".".join(path), _must_be("a block of keys", detail["input"])
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
-from veridical.settings import PolicySettings, Settings, load_layers
+from veridical.settings import Settings, load_layers
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -207,11 +207,21 @@ def test_importing_the_package_does_not_import_pydantic() -> None:
 def test_every_setting_is_documented_as_it_is() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
     for key, (default, _) in load_layers().effective().items():
-        model, _, name = f"settings.{key}".rpartition(".")
-        info = (PolicySettings if model.endswith("policy") else Settings).model_fields[name]
-        shown = "null" if default is None else f"`{default}`" if name == "backend" else default
+        shown = (
+            "null" if default is None else f"`{default}`" if isinstance(default, str) else default
+        )
         variable = "VERIDICAL_" + key.upper().replace(".", "__")
-        assert f"| `{key}` | `{variable}` | {documented(info)} | {shown} |" in page
+        assert f"| `{key}` | `{variable}` | {documented(field_of(key))} | {shown} |" in page
+
+
+def field_of(key: str) -> FieldInfo:
+    model: type[BaseModel] = Settings
+    *blocks, name = key.split(".")
+    for block in blocks:
+        annotation = model.model_fields[block].annotation
+        assert isinstance(annotation, type)
+        model = annotation
+    return model.model_fields[name]
 
 
 def documented(info: FieldInfo) -> str:

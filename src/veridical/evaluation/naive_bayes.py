@@ -26,17 +26,23 @@ LONGEST_LOG_ODDS = 500.0
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """Word counts of the supported and of the other claims."""
+    """Word counts of the supported and of the other claims, and the smoothed totals of both."""
 
     supported: Counter[str]
     other: Counter[str]
+    totals: tuple[int, int]
+
+    @classmethod
+    def of(cls, supported: Counter[str], other: Counter[str]) -> _Model:
+        """Return the model of these counts."""
+        size = len(supported.keys() | other.keys()) + 1  # 1: every unknown word
+        return cls(supported, other, (supported.total() + size, other.total() + size))
 
     def probability(self, words: Sequence[str]) -> float:
         """Return P(supported | words), with equal priors."""
-        size = len(self.supported.keys() | self.other.keys()) + 1  # 1: every unknown word
-        totals = self.supported.total() + size, self.other.total() + size
+        true, false = self.totals
         odds = sum(
-            log((self.supported[word] + 1) / totals[0]) - log((self.other[word] + 1) / totals[1])
+            log((self.supported[word] + 1) / true) - log((self.other[word] + 1) / false)
             for word in words
         )
         return 1 / (1 + exp(-max(-LONGEST_LOG_ODDS, min(LONGEST_LOG_ODDS, odds))))
@@ -66,4 +72,4 @@ def _train(
         if fold != left_out:
             counts[label].update(words)
             seen.add(label)
-    return _Model(counts[True], counts[False]) if seen == {True, False} else None
+    return _Model.of(counts[True], counts[False]) if seen == {True, False} else None

@@ -8,6 +8,7 @@ import typer
 
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported
+from veridical.interfaces.cli.secrets import shown_value
 
 if TYPE_CHECKING:
     from veridical.settings import Layers
@@ -34,7 +35,7 @@ def _group() -> None:
 @app.command("show", epilog=EXAMPLES)
 @reported
 def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """Print every setting in force and where it comes from."""
+    """Print every setting in force and where it comes from; of a secret, only that it is set."""
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.settings import load_layers
 
@@ -49,15 +50,15 @@ def _document(layers: Layers) -> str:
     from json import dumps
 
     settings: dict[str, Any] = {
-        key: {"value": value, "origin": layer.kind, "place": layer.places[key]}
+        key: {"value": shown_value(key, value), "origin": layer.kind, "place": layer.places[key]}
         for key, (value, layer) in layers.effective().items()
     }
-    return dumps({"schema": "veridical.config/1", "settings": settings}, indent=2)
+    return dumps({"schema": "veridical.config/1", "settings": settings}, indent=2, default=str)
 
 
 def _table(layers: Layers) -> str:
     rows = [
-        (key, "null" if value is None else str(value), layer.places[key])
+        (key, "null" if value is None else str(shown_value(key, value)), layer.places[key])
         for key, (value, layer) in layers.effective().items()
     ]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]

@@ -44,6 +44,17 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class SelfCheck:
+    """A pair, as token ids, and the logits that the weights gave for it where they were made.
+
+    On some processors 8-bit products overflow without any error; a wrong answer to this shows it.
+    """
+
+    input_ids: tuple[int, ...]
+    logits: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """Names, labels, limits and checksums of one set of weights."""
 
@@ -55,6 +66,7 @@ class Card:
     pad_id: int
     sha256: Mapping[str, str]
     calibration: Calibration
+    check: SelfCheck
 
     @property
     def fingerprint(self) -> str:
@@ -89,6 +101,8 @@ def _parse(raw: dict[str, Any]) -> Card:
     calibration = raw["calibration"]
     first, second, third = raw["labels"]
     bias = calibration["bias"]
+    check = raw["check"]
+    one, two, three = map(float, check["logits"])
     return Card(
         name=raw["name"],
         weights=WEIGHTS / raw["weights"],
@@ -104,6 +118,7 @@ def _parse(raw: dict[str, Any]) -> Card:
             contradiction_threshold=float(calibration["contradiction_threshold"]),
             reliability=tuple((float(a), float(b)) for a, b in calibration["reliability"]),
         ),
+        check=SelfCheck(tuple(map(int, check["input_ids"])), (one, two, three)),
     )
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "verifier-v0"
 
+CHECK_TOLERANCE = 0.5
+"""How far the logits of the self-check may be off: rounding moves them by less than .3."""
+
 _engines: dict[str, _Engine] = {}
 _engines_lock = threading.Lock()
 
@@ -138,7 +141,24 @@ def _load(card: Card) -> _Engine:
         raise BackendError(msg, hint="Reinstall veridical and onnxruntime") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return _Engine(card, session, tokenizer)
+    engine = _Engine(card, session, tokenizer)
+    _ensure_right(engine)
+    return engine
+
+
+def _ensure_right(engine: _Engine) -> None:
+    """Raise `BackendError` if the weights do not compute here what they did where they were made.
+
+    Rounding differs from processor to processor; what is looked for is overflow, which makes the
+    answers to everything nearly the same (docs/decisions/0008-quantisation.md).
+    """
+    import numpy as np
+
+    check = engine.card.check
+    found = np.asarray(_run(engine, check.input_ids), dtype=np.float64)
+    if not np.allclose(found, check.logits, rtol=0, atol=CHECK_TOLERANCE):
+        msg = f"{engine.card.name} gives wrong results on this processor"
+        raise BackendError(msg, hint="Please report it, with the output of veridical doctor")
 
 
 def _encode(engine: _Engine, queries: Sequence[Query]) -> list[Encoding]:
@@ -152,17 +172,17 @@ def _score(engine: _Engine, encoding: Encoding) -> Measurement:
         return Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, detail)
     started = perf_counter()
     try:
-        logits = _run(engine, encoding)
+        logits = _run(engine, encoding.ids)
     except Exception as error:  # noqa: BLE001 -- a failing run is a value, never a crash of the host
         return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
     latency_ms = (perf_counter() - started) * 1000
     return _estimate(engine.card, logits, tokens, latency_ms)
 
 
-def _run(engine: _Engine, encoding: Encoding) -> Any:  # noqa: ANN401 -- a numpy array, not imported here
+def _run(engine: _Engine, tokens: Sequence[int]) -> Any:  # noqa: ANN401 -- a numpy array, not imported here
     import numpy as np
 
-    ids = np.asarray([encoding.ids], dtype=np.int64)
+    ids = np.asarray([tokens], dtype=np.int64)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
     return engine.session.run(["logits"], inputs)[0][0]
 

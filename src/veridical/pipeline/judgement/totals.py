@@ -24,7 +24,8 @@ def summarise(
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
-    `measured` is all that the backend answered: tokens and cost are sums over it.
+    `measured` is all that the backend answered: tokens and cost are sums over it. What came from
+    the cache was paid for before.
     """
     estimates = [m for m in measured if isinstance(m, Estimate)]
     checked = [verdict for verdict in verdicts if verdict.checked]
@@ -42,8 +43,8 @@ def summarise(
         max_gap_bits=max(gaps, default=None),
         overall_confidence=sum(probabilities) / len(probabilities) if probabilities else None,
         latency_ms=latency_ms,
-        cost_usd=_total([estimate.cost_usd for estimate in estimates]),
-        tokens=_total([estimate.tokens for estimate in estimates]),
+        cost_usd=_total([0.0 if e.cached else e.cost_usd for e in estimates]),
+        tokens=_total([0 if e.cached else e.tokens for e in estimates]),
     )
 
 

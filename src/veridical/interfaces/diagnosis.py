@@ -1,0 +1,208 @@
+"""What `veridical doctor` finds out: the installation, and which backends can be used."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import anyio
+
+from veridical.composition import GROUP, build_backend
+from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
+from veridical.pipeline.inference.aliases import MEANINGS
+from veridical.pipeline.inference.card import load_card
+from veridical.pipeline.inference.checkup import check_up
+from veridical.pipeline.inference.embedded import DEFAULT_MODEL
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from veridical.core.ports import Backend
+    from veridical.pipeline.inference.probing import Probe
+    from veridical.settings import Settings
+
+# Names that are backends without an entry point.
+_BUILT_HERE = frozenset({"cascade", *MEANINGS})
+# Extras that developers install, or that are other extras together.
+_NOT_FOR_USERS = frozenset({"all", "dev", "train"})
+_REQUIREMENT = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['"]([^'"]+)['"]""")
+
+
+class State(StrEnum):
+    """How far a backend came."""
+
+    USABLE = "usable"
+    NOT_ASKED = "not_asked"
+    NOT_SET_UP = "not_set_up"
+    NOT_INSTALLED = "not_installed"
+    NOT_USABLE = "not_usable"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendFinding:
+    """One backend: whether it can be used, and if not, what to do (`hint`).
+
+    `logprobs` is None where it is unknown or the estimator has no use for them. `package` is the
+    distribution that brings the backend; `latency_ms` what the question took, loading included.
+    """
+
+    name: str
+    configured: bool
+    state: State
+    model: str | None = None
+    estimator: str | None = None
+    logprobs: bool | None = None
+    detail: str = ""
+    hint: str = ""
+    package: str | None = None
+    latency_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The embedded verifier's weights; `verified` if both files have the checksums of the card."""
+
+    model: str
+    verified: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """An optional part of the package, and which of its distributions are missing."""
+
+    name: str
+    installed: bool
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What runs here."""
+
+    version: str
+    python: str
+    platform: str
+    onnxruntime: str | None
+    processors: int
+    threads: int
+    weights: Weights
+    extras: tuple[Extra, ...]
+
+
+def look_around(settings: Settings) -> Installation:
+    """Return what is installed; reads and hashes the weights, loads none of them."""
+    name, _, model = settings.backend.partition(":")
+    processors = _usable_processors()
+    return Installation(
+        version=_version("veridical") or "unknown",
+        python=f"{platform.python_version()} ({platform.python_implementation()})",
+        platform=f"{platform.system()} {platform.machine()}",
+        onnxruntime=_version("onnxruntime"),
+        processors=processors,
+        threads=settings.threads or processors,
+        weights=_weights((model if name == "embedded" else "") or DEFAULT_MODEL),
+        extras=_extras(requires("veridical") or []),
+    )
+
+
+def look_at_all(settings: Settings) -> list[BackendFinding]:
+    """Look at every backend that is installed; only the configured one is asked a question.
+
+    `ConfigurationError` if no backend of the configured name is installed.
+    """
+    configured = settings.backend.partition(":")[0]
+    others = sorted(_installed().keys() - {configured})
+    return [look_at(settings), *(_look(settings, name, asked=False) for name in others)]
+
+
+def look_at(settings: Settings) -> BackendFinding:
+    """Look at the configured backend, and ask it one tiny question.
+
+    `ConfigurationError` if no backend of its name is installed; all else is in the finding.
+    """
+    return _look(settings, settings.backend, asked=True)
+
+
+def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
+    name = backend.partition(":")[0]
+    entry = _installed().get(name)
+    finding = partial(
+        BackendFinding,
+        name=name,
+        configured=backend == settings.backend,
+        package=entry.dist.name if entry and entry.dist else None,
+    )
+    try:
+        built = build_backend(settings, backend)
+        finding = partial(finding, model=built.info.model, estimator=built.info.estimator.value)
+        if not asked:
+            return finding(state=State.NOT_ASKED)
+        probe, latency_ms = _ask(built)
+    except ConfigurationError as error:
+        if entry is None and name not in _BUILT_HERE:
+            raise
+        return finding(state=State.NOT_SET_UP, detail=error.message, hint=error.hint)
+    except MissingExtraError as error:
+        return finding(state=State.NOT_INSTALLED, detail=error.message, hint=error.hint)
+    except VeridicalError as error:
+        return finding(state=State.NOT_USABLE, detail=error.message, hint=error.hint)
+    except Exception as error:  # noqa: BLE001 -- a backend of somebody else's may raise anything
+        return finding(state=State.NOT_USABLE, detail=f"it raised {type(error).__name__}")
+    return finding(
+        state=State.USABLE if probe.ok else State.NOT_USABLE,
+        logprobs=probe.logprobs,
+        detail=probe.detail,
+        latency_ms=latency_ms,
+    )
+
+
+def _ask(backend: Backend) -> tuple[Probe, float]:
+    started = perf_counter()
+    probe = anyio.run(check_up, backend)
+    return probe, (perf_counter() - started) * 1000
+
+
+def _installed() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _weights(model: str) -> Weights:
+    try:
+        load_card(model).verify()
+    except BackendError as error:
+        return Weights(model, verified=False, detail=str(error))
+    return Weights(model, verified=True)
+
+
+def _extras(requirements: list[str]) -> tuple[Extra, ...]:
+    wanted: dict[str, list[str]] = {}
+    for requirement in requirements:
+        found = _REQUIREMENT.match(requirement)
+        if found and found[2] not in _NOT_FOR_USERS:
+            wanted.setdefault(found[2], []).append(found[1])
+    missing = {
+        extra: tuple(package for package in packages if _version(package) is None)
+        for extra, packages in wanted.items()
+    }
+    return tuple(Extra(extra, not missing[extra], missing[extra]) for extra in sorted(wanted))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _usable_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

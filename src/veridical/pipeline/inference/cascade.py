@@ -1,0 +1,208 @@
+"""Two backends, one behind the other: the second is asked only where the first is in doubt.
+
+Whose threshold applies? Each backend's probabilities are to be read at thresholds of its own, but a
+policy has one of each. No probability is bent to fit: the cascade reads at the second's
+thresholds, and an estimate of the first stands only if it comes to the same at the first's. That
+costs next to nothing, as what the first decides lies outside of the band around its threshold, and
+there a threshold a little higher or lower changes nothing. Where it would, the second is asked. (A
+policy that sets thresholds of its own has them for both; choose the band around them.)
+
+Each estimate names the backend that made it. One that the second made carries what both took
+(latency, tokens, cost). Put a cache or a budget around the two parts, not around the cascade: it
+would keep an estimate that stands in for an answer the second could not give.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from veridical.core.types import (
+    BackendInfo,
+    Estimate,
+    Estimator,
+    Measurement,
+    Query,
+    ensure_probability,
+)
+from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.checkup import check_up
+from veridical.pipeline.inference.probing import Probe
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.ports import Backend
+
+LOW, HIGH = 0.15, 0.85
+
+Number = TypeVar("Number", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """How many queries each backend was asked since the cascade was made.
+
+    `stood_in` counts those that the second could not measure and the first had.
+    """
+
+    asked_first: int = 0
+    asked_second: int = 0
+    stood_in: int = 0
+
+    @property
+    def saved(self) -> float | None:
+        """The share of queries (0 to 1) that the second was spared; None if there were none."""
+        return 1.0 - self.asked_second / self.asked_first if self.asked_first else None
+
+
+def create(
+    model: str | None = None,
+    *,
+    first: Backend,
+    second: Backend,
+    low: float = LOW,
+    high: float = HIGH,
+) -> Cascade:
+    """Return a cascade of two backends; it has no model of its own.
+
+    Queries whose P(supported) by the first is from `low` to `high` go to the second, too.
+    `ConfigurationError` if these are no probabilities around the first's support threshold.
+    """
+    if model is not None:
+        msg = "a cascade takes no model"
+        raise ConfigurationError(msg, hint="Name the models of its two backends")
+    return Cascade(first, second, low=low, high=high)
+
+
+class Cascade:
+    """Asks `first` everything, and `second` what the first left in doubt or could not measure.
+
+    If the second cannot measure a query, the first's estimate stands in for it, unless the two
+    backends' thresholds would read it differently: then the query is unmeasured.
+    """
+
+    def __init__(
+        self, first: Backend, second: Backend, *, low: float = LOW, high: float = HIGH
+    ) -> None:
+        _ensure_band(low, high, first.info)
+        self._first, self._second = first, second
+        self._low, self._high = low, high
+        self._savings = Savings()
+
+    @property
+    def info(self) -> BackendInfo:
+        """Both models and fingerprints, the first's estimator, the second's thresholds."""
+        first, second = self._first.info, self._second.info
+        return BackendInfo(
+            name="cascade",
+            model=f"{first.model}+{second.model}",
+            estimator=first.estimator,
+            fingerprint=_fingerprint(first, second, self._low, self._high),
+            support_threshold=second.support_threshold,
+            contradiction_threshold=second.contradiction_threshold,
+        )
+
+    @property
+    def estimators(self) -> frozenset[Estimator]:
+        """The estimators that its estimates may come from."""
+        return frozenset({self._first.info.estimator, self._second.info.estimator})
+
+    @property
+    def savings(self) -> Savings:
+        """How often each backend was asked so far."""
+        return self._savings
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return P(claim | context) for each query: same length, same order."""
+        if not queries:
+            return []
+        measured = list(await _ask(self._first, queries))
+        asked = [i for i, measurement in enumerate(measured) if self._in_doubt(measurement)]
+        second: Sequence[Measurement] = []
+        if asked:
+            second = await _ask(self._second, [queries[i] for i in asked])
+        stood_in = 0
+        for i, answer in zip(asked, second, strict=True):
+            chosen = self._choose(measured[i], answer)
+            stood_in += chosen is measured[i]
+            measured[i] = chosen
+        past = self._savings
+        self._savings = Savings(
+            past.asked_first + len(queries),
+            past.asked_second + len(asked),
+            past.stood_in + stood_in,
+        )
+        return measured
+
+    async def probe(self) -> Probe:
+        """Ask both backends one tiny question; both have to be usable."""
+        first, second = await check_up(self._first), await check_up(self._second)
+        names = self._first.info.name, self._second.info.name
+        detail = f"{names[0]} {first.detail}; {names[1]} {second.detail}"
+        return Probe(first.ok and second.ok, detail, second.logprobs)
+
+    def _in_doubt(self, measurement: Measurement) -> bool:
+        if not isinstance(measurement, Estimate):
+            return True
+        in_band = self._low <= measurement.supported <= self._high
+        return in_band or not self._read_alike(measurement)
+
+    def _read_alike(self, estimate: Estimate) -> bool:
+        """Say whether an estimate comes to the same at the thresholds of either backend."""
+        return _reading(estimate, self._first.info) == _reading(estimate, self._second.info)
+
+    def _choose(self, first: Measurement, second: Measurement) -> Measurement:
+        if not isinstance(first, Estimate):
+            return second
+        if isinstance(second, Estimate):
+            return replace(
+                second,
+                latency_ms=_sum(first.latency_ms, second.latency_ms),
+                tokens=_sum(first.tokens, second.tokens),
+                cost_usd=_sum(first.cost_usd, second.cost_usd),
+            )
+        return first if self._read_alike(first) else second
+
+
+async def _ask(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
+    measured = await backend.estimate(queries)
+    if len(measured) != len(queries):
+        msg = f"{backend.info.name} gave {len(measured)} measurements for {len(queries)} queries"
+        raise BackendError(msg, hint="Run veridical.testing.check_backend on it")
+    return measured
+
+
+def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
+    """Return whether the claim counts as opposed, and as supported, at a backend's thresholds."""
+    if estimate.contradicted is None:  # yes or no only: opposed is what is as improbable
+        opposed = estimate.supported <= 1.0 - info.support_threshold
+    else:
+        opposed = estimate.contradicted >= info.contradiction_threshold
+    return opposed, estimate.supported >= info.support_threshold
+
+
+def _sum(first: Number | None, second: Number | None) -> Number | None:
+    return None if first is None or second is None else first + second
+
+
+def _fingerprint(first: BackendInfo, second: BackendInfo, low: float, high: float) -> str:
+    parts = [first.fingerprint, second.fingerprint, repr(low), repr(high)]
+    for info in (first, second):
+        parts += [repr(info.support_threshold), repr(info.contradiction_threshold)]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _ensure_band(low: float, high: float, first: BackendInfo) -> None:
+    try:
+        ensure_probability(low, "low")
+        ensure_probability(high, "high")
+    except ValueError as error:
+        raise ConfigurationError(str(error), hint="Probabilities run from 0 to 1") from None
+    if not low <= first.support_threshold <= high:
+        msg = (
+            f"the band from {low} to {high} does not hold the support threshold"
+            f" {first.support_threshold} of {first.name}"
+        )
+        raise ConfigurationError(msg, hint="Widen it: near the threshold the second is needed")

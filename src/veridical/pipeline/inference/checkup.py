@@ -1,0 +1,41 @@
+"""One tiny question to a backend: whether it is usable, and gives log-probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from veridical.core.types import Estimate, Estimator, Query
+from veridical.pipeline.inference.probing import Probe, Probing
+
+if TYPE_CHECKING:
+    from veridical.core.ports import Backend
+    from veridical.core.types import Measurement
+
+QUESTION = Query("The sky is blue.", "On a clear day the sky is blue.")
+TIMEOUT_S = 60.0
+
+
+async def check_up(backend: Backend, timeout_s: float = TIMEOUT_S) -> Probe:
+    """Return what a backend says of itself (`probe`), or else what it does with one tiny query.
+
+    Wrappers are passed by where they show what is `wrapped`: a cache would answer for it. A
+    `VeridicalError` of the backend goes through, as it says what to do.
+    """
+    while not isinstance(backend, Probing) and hasattr(backend, "wrapped"):
+        backend = backend.wrapped
+    with anyio.move_on_after(timeout_s):
+        if isinstance(backend, Probing):
+            return await backend.probe()
+        (measurement,) = await backend.estimate([QUESTION])
+        return _read(measurement)
+    return Probe(ok=False, detail=f"no answer within {timeout_s:g} s")
+
+
+def _read(measurement: Measurement) -> Probe:
+    if isinstance(measurement, Estimate):
+        logprobs = True if measurement.estimator is Estimator.LOGPROBS else None
+        return Probe(ok=True, detail="answers", logprobs=logprobs)
+    detail = f"{measurement.reason}: {measurement.detail}".removesuffix(": ")
+    return Probe(ok=False, detail=detail)

@@ -1,0 +1,70 @@
+"""The vendor's SDK, set up for Claude: a key that stays where it belongs, no retries of its own."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from veridical.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
+
+_NO_KEY = "none"
+
+
+def make_client(base_url: str | None, api_key: str | None, timeout_s: float) -> AsyncAnthropic:
+    """Return a client of the Messages API; nothing is sent yet.
+
+    Without `base_url` the SDK takes address and key from its environment variables and profiles;
+    with it, only `api_key` is sent. `ConfigurationError` if there is no key at all, or no address
+    in `base_url`; `MissingExtraError` without the SDK.
+    """
+    if base_url is not None and not _is_address(base_url):
+        msg = "base_url is not the address of a server"  # not repeated: it may hold a password
+        raise ConfigurationError(msg, hint="It looks like https://gateway.example")
+    try:
+        import anthropic
+    except ImportError as error:
+        msg = "the backend anthropic needs the SDK of the same name"
+        raise MissingExtraError(
+            msg, hint="Install it with pip install 'veridical[anthropic]'"
+        ) from error
+    try:
+        return anthropic.AsyncAnthropic(
+            base_url=base_url,
+            api_key=api_key or (_NO_KEY if base_url else None),
+            timeout=timeout_s,
+            max_retries=0,
+            http_client=make_http_client(),
+        )
+    except (anthropic.AnthropicError, OSError, ValueError) as error:
+        # What the SDK says of a profile is not repeated: it may quote it.
+        msg = f"the backend anthropic has neither a key nor a profile ({type(error).__name__})"
+        raise ConfigurationError(msg, hint="Set ANTHROPIC_API_KEY, or give api_key") from None
+
+
+def make_http_client() -> DefaultAsyncHttpxClient:
+    """Return the connections of one event loop, for the client or a copy of it."""
+    import anthropic
+
+    return anthropic.DefaultAsyncHttpxClient(verify=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    # Made once: reading the system's certificates takes longer than a request.
+    import httpx2
+
+    return httpx2.create_ssl_context()
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)

@@ -1,0 +1,113 @@
+"""Log-probabilities of an answer's first token -> an estimate with honest bounds."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
+from veridical.pipeline.inference.prompts import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from veridical.core.types import BackendInfo
+
+LEAST_MASS = 0.2
+"""What the answers' spellings must hold of all probability, or else the model did not answer."""
+
+_ROUNDING = 0.01
+"""By how much probabilities may exceed 1 in sum: servers compute them in 16 bits."""
+
+# Ġ, Ċ and ▁ are what tokenizers write for a space and a line break.
+_WORD = re.compile(r"[\W\d_ĠĊ]*([A-Za-z]+)[\W\d_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """P of each answer, given that it is one of the three, and bounds for P(YES).
+
+    `mass` is what the answers' spellings hold of all probability; it has been renormalised away.
+    """
+
+    probabilities: Mapping[Answer, float]
+    low: float
+    high: float
+    mass: float
+
+    def estimate(
+        self,
+        info: BackendInfo,
+        *,
+        latency_ms: float | None = None,
+        tokens: int | None = None,
+        cost_usd: float | None = None,
+    ) -> Estimate:
+        """Return the estimate of the backend `info`: YES supports, NO contradicts."""
+        return Estimate(
+            supported=self.probabilities[Answer.YES],
+            contradicted=self.probabilities[Answer.NO],
+            not_in_context=self.probabilities[Answer.UNSURE],
+            low=self.low,
+            high=self.high,
+            estimator=info.estimator,
+            model=info.model,
+            fingerprint=info.fingerprint,
+            latency_ms=latency_ms,
+            tokens=tokens,
+            cost_usd=cost_usd,
+        )
+
+
+def read_logprobs(top: Iterable[tuple[str, float]]) -> Reading | Unmeasured:
+    """Return what the most probable first tokens say.
+
+    `top` holds pairs of token and natural log-probability, in any order. Every spelling of an
+    answer counts: case, leading space, quotes, and a token that only begins the word (`Y`, `UN`).
+    What the listed tokens leave over may be further spellings of any one answer: the bounds allow
+    for all of it. A malformed reply if this is no distribution, or if the answers hold less than
+    `LEAST_MASS` of it.
+    """
+    listed: list[float] = []
+    found: dict[Answer, list[float]] = {answer: [] for answer in Answer}
+    for token, logprob in top:
+        probability = math.exp(min(logprob, 1.0))  # above 0 it is none, and exp(1000) overflows
+        listed.append(probability)
+        answer = answer_of(token)
+        if answer is not None:
+            found[answer].append(probability)
+    total = math.fsum(sorted(listed))
+    if not total <= 1.0 + _ROUNDING:  # true for NaN
+        return _malformed("the log-probabilities are not those of a distribution")
+    held = {answer: math.fsum(sorted(shares)) for answer, shares in found.items()}
+    mass = math.fsum(held.values())
+    if mass < LEAST_MASS:
+        return _malformed(f"{mass:.0%} of the first token's probability is on an answer")
+    return _reading(held, mass, rest=max(0.0, 1.0 - total))
+
+
+def answer_of(token: str) -> Answer | None:
+    """Return the answer that a token spells or begins; None if it is none."""
+    word = _WORD.fullmatch(token)
+    if word is None:
+        return None
+    # No two answers begin with the same letter, so at most one fits.
+    return next((answer for answer in Answer if answer.startswith(word[1].upper())), None)
+
+
+def _reading(held: Mapping[Answer, float], mass: float, rest: float) -> Reading:
+    yes = held[Answer.YES]
+    supported = min(yes / mass, 1.0)
+    return Reading(
+        probabilities={answer: min(share / mass, 1.0) for answer, share in held.items()},
+        # With nothing left over these are the same number, but for rounding.
+        low=min(yes / (mass + rest), supported),
+        high=max(min((yes + rest) / (mass + rest), 1.0), supported),
+        mass=min(mass, 1.0),
+    )
+
+
+def _malformed(detail: str) -> Unmeasured:
+    return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)

@@ -1,0 +1,203 @@
+"""OpenAI's decisions, `POST /v1/decisions`, through the official SDK (extra `openai`).
+
+The same idea as System One in another shape: questions are a list, and each answer lists its
+probabilities or is a refusal. Fireworks, OpenRouter and gateways serve it too.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.types import BackendInfo, Estimator, Measurement, Query
+from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.pipeline.inference.choices import WORDS
+from veridical.pipeline.inference.decisions import (
+    Batch,
+    Limits,
+    decide,
+    ensure_url,
+    probe_with,
+)
+from veridical.pipeline.inference.failures import malformed
+from veridical.pipeline.inference.prompts import fingerprint
+from veridical.pipeline.inference.replies import parsed, read_envelope
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Mapping, Sequence
+
+    from openai import AsyncOpenAI
+    from openai.types.decision_create_params import QuestionQuestionParamChoice
+
+    from veridical.core.types import Unmeasured
+    from veridical.pipeline.inference.probing import Probe
+    from veridical.pipeline.inference.replies import Reply
+
+DEFAULT_MODEL = "gpt-6-luna"
+MOST_QUESTIONS = 400
+"""The most questions that one request may ask."""
+
+_NO_KEY = "none"
+
+
+def create(  # noqa: PLR0913 -- options of a backend are named arguments
+    model: str | None = None,
+    *,
+    threads: int | None = None,  # noqa: ARG001 -- it is the server that computes
+    base_url: str | None = None,
+    api_key: str | None = None,
+    timeout_s: float = 30.0,
+    concurrency: int = 8,
+    claims_per_request: int = 64,
+) -> OpenAIDecisions:
+    """Return a backend for OpenAI's decisions (entry point `openai-decisions`).
+
+    `ConfigurationError` without a key or if an option is out of range, `MissingExtraError` without
+    the SDK. Nothing is asked yet.
+    """
+    if claims_per_request > MOST_QUESTIONS:
+        msg = f"claims_per_request must be {MOST_QUESTIONS} or less, not {claims_per_request}"
+        raise ConfigurationError(msg, hint="Leave it out for the default")
+    return OpenAIDecisions(
+        model or DEFAULT_MODEL,
+        base_url=base_url,
+        api_key=api_key,
+        limits=Limits(timeout_s, concurrency, claims_per_request),
+    )
+
+
+class OpenAIDecisions:
+    """P(supported, contradicted, not in context) as a decision model chooses among them.
+
+    `base_url` is that of the API, with `/v1` (`https://api.fireworks.ai/inference/v1`). Without it
+    the SDK takes address and key from its own environment variables; with it a key is sent only if
+    `api_key` is given, so that a key for one service never reaches another.
+    """
+
+    def __init__(
+        self, model: str, *, base_url: str | None, api_key: str | None, limits: Limits
+    ) -> None:
+        self._client = _client(base_url, api_key, limits.timeout_s)
+        self._limits = limits
+        address = str(self._client.base_url)
+        self.info = BackendInfo(
+            name="openai-decisions",
+            model=model,
+            estimator=Estimator.DECISION,
+            # Who shares a request can matter, so how many may share one is part of what is asked.
+            fingerprint=fingerprint(
+                "openai-decisions", WORDS, model, address, str(limits.claims_per_request)
+            ),
+        )
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return P(claim | context) for each query: same length, same order."""
+        if not queries:
+            return []
+        # A client of its own for one call: connections belong to one event loop.
+        async with self._client.copy(http_client=_http_client()) as client:
+
+            async def ask(batch: Batch) -> Reply | Unmeasured:
+                # Read as it came: the SDK's types hold whatever a server sends.
+                response = await client.decisions.with_raw_response.create(
+                    model=self.info.model, input=batch.state, questions=questions(batch)
+                )
+                return read_reply(parsed(response.content), batch)
+
+            return await decide(queries, ask, self.info, self._limits)
+
+    async def probe(self) -> Probe:
+        """Ask the service one tiny question; what goes wrong is in the value."""
+        return await probe_with(self)
+
+
+def questions(batch: Batch) -> list[QuestionQuestionParamChoice]:
+    """Return the questions of a request: a `choice` for each claim."""
+    return [
+        {
+            "type": "choice",
+            "name": choice.name,
+            "instructions": choice.instructions,
+            "choices": [
+                {"value": value, "description": description}
+                for value, description in choice.options.items()
+            ],
+        }
+        for choice in batch.choices
+    ]
+
+
+def read_reply(raw: object, batch: Batch) -> Reply | Unmeasured:
+    """Return what the JSON of a reply says; a malformed reply if it has no answers.
+
+    Answers are told apart by their names; a server that gives none must answer all questions, in
+    order. A single answer that is not what it should be costs only its own claim the measurement.
+    """
+    answers = raw.get("answers") if isinstance(raw, dict) else None
+    if not isinstance(answers, list):
+        return read_envelope(raw, None)
+    return read_envelope(
+        raw, {name: _probabilities(answer) for name, answer in _named(answers, batch)}
+    )
+
+
+def _named(answers: list[Any], batch: Batch) -> list[tuple[str, Any]]:
+    names = [answer.get("name") if isinstance(answer, dict) else None for answer in answers]
+    if not any(names) and len(answers) == len(batch.choices):
+        names = [choice.name for choice in batch.choices]
+    return [(name, a) for name, a in zip(names, answers, strict=True) if isinstance(name, str)]
+
+
+def _probabilities(answer: object) -> Mapping[str, object] | Unmeasured:
+    kind = answer.get("type") if isinstance(answer, dict) else None
+    if kind == "refusal":
+        return malformed("the model refused to answer")
+    if not isinstance(answer, dict) or kind != "choice":
+        return malformed("the answer is not a choice")
+    listed = answer.get("probabilities")
+    if not isinstance(listed, list):
+        return malformed("the answer has no probabilities")
+    probabilities: dict[str, object] = {}
+    for entry in listed:
+        value = entry.get("value") if isinstance(entry, dict) else None
+        if not isinstance(value, str) or value in probabilities:
+            return malformed("a probability is of no option, or of one that has one")
+        probabilities[value] = entry.get("probability")
+    return probabilities
+
+
+def _client(base_url: str | None, api_key: str | None, timeout_s: float) -> AsyncOpenAI:
+    if base_url is not None:
+        ensure_url(base_url)
+    try:
+        import openai
+    except ImportError as error:
+        msg = "the backend openai-decisions needs the SDK openai"
+        hint = "Install it with pip install 'veridical[openai]'"
+        raise MissingExtraError(msg, hint=hint) from error
+    try:
+        return openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or (_NO_KEY if base_url else None),
+            timeout=timeout_s,
+            max_retries=0,
+            http_client=_http_client(),
+        )
+    except openai.OpenAIError as error:
+        msg = "openai-decisions has neither a key nor the address of a server that needs none"
+        raise ConfigurationError(msg, hint="Set OPENAI_API_KEY, or give base_url") from error
+
+
+def _http_client() -> Any:  # noqa: ANN401 -- of the library that the SDK brings with it
+    import openai
+
+    return openai.DefaultAsyncHttpxClient(verify=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    # Made once: reading the system's certificates takes longer than a request.
+    import httpx2
+
+    return httpx2.create_ssl_context()

@@ -1,0 +1,24 @@
+"""Wrappers around any backend, each a backend itself; `wrap` puts them in order."""
+
+from veridical.pipeline.inference.wrappers.breaker import Breaker, Circuit
+from veridical.pipeline.inference.wrappers.budget import Budget
+from veridical.pipeline.inference.wrappers.cache import Cache
+from veridical.pipeline.inference.wrappers.deadline import Deadline
+from veridical.pipeline.inference.wrappers.limits import Limits
+from veridical.pipeline.inference.wrappers.retries import Backoff, Retries
+from veridical.pipeline.inference.wrappers.stack import wrap
+from veridical.pipeline.inference.wrappers.stores import MemoryStore, SqliteStore
+
+__all__ = [
+    "Backoff",
+    "Breaker",
+    "Budget",
+    "Cache",
+    "Circuit",
+    "Deadline",
+    "Limits",
+    "MemoryStore",
+    "Retries",
+    "SqliteStore",
+    "wrap",
+]

@@ -1,0 +1,145 @@
+"""Asking again for what failed for the moment.
+
+The wait is one line of arithmetic over values; retry libraries repeat a whole call on exceptions,
+whereas here a part of a batch is asked again because of what it came to.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+
+from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.errors import ConfigurationError, VeridicalError
+from veridical.pipeline.inference.wrappers.asking import Wrapper, ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from veridical.core.ports import Backend
+    from veridical.core.types import Query
+
+TRANSIENT = frozenset(
+    {
+        UnmeasuredReason.TIMEOUT,
+        UnmeasuredReason.RATE_LIMITED,
+        UnmeasuredReason.BACKEND_ERROR,
+        UnmeasuredReason.MALFORMED_REPLY,  # a reply that was cut off is one
+    }
+)
+"""Reasons that may be gone the next time."""
+
+_REFUSED = re.compile(r"HTTP 4\d\d\b")  # a wrong key or model is as wrong the next time
+_CAP_S = 20.0
+_SPREAD = 0.25
+_GRACE_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How often to ask, and how long to wait in between.
+
+    `attempts` counts the first one; `first_wait_s` doubles with each; `total_wait_s` bounds the sum
+    of all waits of one call.
+    """
+
+    attempts: int = 3
+    first_wait_s: float = 0.5
+    total_wait_s: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or not self.first_wait_s >= 0 or not self.total_wait_s >= 0:
+            msg = "retries need 1 attempt or more, and waits of 0 s or more"
+            raise ConfigurationError(msg, hint="attempts=1 asks once")
+
+    def wait_s(self, attempt: int, asked_s: float | None, chance: float) -> float:
+        """Return the seconds to wait after failing attempt number `attempt`, counted from 1.
+
+        `asked_s` is what the service asked for: never less than that. `chance` in [0, 1) spreads
+        callers that failed together.
+        """
+        doubled = min(_CAP_S, self.first_wait_s * 2.0 ** min(attempt - 1, 30))
+        if asked_s is None:
+            return doubled * (1 + chance) / 2
+        return asked_s + chance * min(doubled, _SPREAD * asked_s)
+
+
+class Retries(Wrapper):
+    """Asks again, after a wait with jitter, for queries that failed for a transient reason.
+
+    What is measured, and what failed for good, is kept. A service that asks for more patience than
+    is left is not asked again: its `retry_after_s` is handed on. `asked_again` counts queries.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        backoff: Backoff | None = None,
+        *,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__(backend)
+        self._backoff = backoff or Backoff()
+        self._chance = chance
+        self.asked_again = 0
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return the first measurement of each query, or else its last failure."""
+        found = await ask(self.wrapped, queries)
+        patience = self._backoff.total_wait_s
+        for attempt in range(1, self._backoff.attempts):
+            left = min(patience, _time_left())
+            again = [i for i, m in enumerate(found) if _worth_asking(m, left)]
+            if not again:
+                break
+            asked = _asked([found[i] for i in again])
+            wait = self._backoff.wait_s(attempt, asked, self._chance())
+            if asked is None and wait > left:
+                break
+            wait = min(wait, left)  # what was asked for fits; its jitter may not
+            patience -= wait
+            await anyio.sleep(wait)
+            if not await self._ask_again(queries, again, found):
+                break
+        return found
+
+    async def _ask_again(
+        self, queries: Sequence[Query], again: list[int], found: list[Measurement]
+    ) -> bool:
+        """Ask for some queries, put what comes into `found`; say whether to go on."""
+        self.asked_again += len(again)
+        # Just before a deadline around this call would throw away what is measured already.
+        with anyio.move_on_after(max(0.0, _time_left() - _GRACE_S)) as scope:
+            try:
+                measured = await ask(self.wrapped, [queries[i] for i in again])
+            except VeridicalError:
+                return False  # it can no longer be used; what it has measured still holds
+            for i, measurement in zip(again, measured, strict=True):
+                found[i] = measurement
+        return not scope.cancelled_caught
+
+
+def _worth_asking(measurement: Measurement, left: float) -> bool:
+    """Say whether a query may do better if it is asked again within `left` seconds."""
+    if not isinstance(measurement, Unmeasured) or measurement.reason not in TRANSIENT:
+        return False
+    if measurement.reason is UnmeasuredReason.BACKEND_ERROR and _REFUSED.match(measurement.detail):
+        return False
+    return (measurement.retry_after_s or 0.0) <= left
+
+
+def _asked(failures: Sequence[Measurement]) -> float | None:
+    """Return the longest wait that the service asked for."""
+    waits = [m.retry_after_s for m in failures if isinstance(m, Unmeasured)]
+    return max((wait for wait in waits if wait is not None and wait > 0), default=None)
+
+
+def _time_left() -> float:
+    """Return the seconds until the nearest deadline around this call; infinite if there is none."""
+    deadline = anyio.current_effective_deadline()
+    return math.inf if deadline == math.inf else deadline - anyio.current_time()

@@ -1,0 +1,100 @@
+"""The wrappers in the order in which they work together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.wrappers.breaker import Breaker
+from veridical.pipeline.inference.wrappers.budget import Budget
+from veridical.pipeline.inference.wrappers.cache import DAY_S, Cache
+from veridical.pipeline.inference.wrappers.deadline import Deadline
+from veridical.pipeline.inference.wrappers.limits import Limits
+from veridical.pipeline.inference.wrappers.retries import Backoff, Retries
+from veridical.pipeline.inference.wrappers.stores import MAX_ENTRIES, MemoryStore, SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veridical.core.ports import Backend
+    from veridical.pipeline.inference.wrappers.stores import Store
+
+MEMORY = ":memory:"
+_AT_ONCE = 8
+
+
+def wrap(  # noqa: PLR0913 -- one option a setting, all optional
+    backend: Backend,
+    *,
+    cache: str | Path | Store | None = None,
+    cache_ttl_s: float = DAY_S,
+    cache_max_entries: int = MAX_ENTRIES,
+    deadline_s: float | None = None,
+    attempts: int = 1,
+    retry_wait_s: float = 0.5,
+    retry_total_wait_s: float = 30.0,
+    concurrency: int | None = None,
+    requests_per_minute: int | None = None,
+    tokens_per_minute: int | None = None,
+    max_wait_s: float = 60.0,
+    max_cost_usd: float | None = None,
+    price: Callable[[int], float | None] | None = None,
+    breaker_failures: int | None = None,
+    breaker_reset_s: float = 30.0,
+    batch: int = 1,
+) -> Backend:
+    """Return the backend with the wrappers that are asked for; without any, as it is.
+
+    From the outside in, and why there:
+
+    - `Cache` first: what is known needs no time, no turn and no money. `cache` is a file,
+      ":memory:" or a store.
+    - `Deadline` bounds all that follows: waiting for a turn, and asking again, take its time too.
+    - `Retries` under it: each attempt waits for its own turn, is paid and counted for itself.
+    - `Limits` next: only in its turn is a query held against the budget and the circuit, as they
+      are by then, so that a queue neither ties up money nor runs on into a service that is down.
+    - `Budget` puts aside only for what goes out now.
+    - `Breaker` last: it sees what the service does and nothing of the wrappers.
+
+    `batch` is how many queries one request of this backend carries, and with that the unit of the
+    deadline and the limits; `concurrency` how many requests are under way at once. A budget needs
+    `price`; without one every cost is unknown and nothing is asked. `ConfigurationError` for values
+    that make no sense.
+    """
+    if batch < 1:
+        msg = f"a request carries 1 query or more, not {batch}"
+        raise ConfigurationError(msg, hint="Leave batch out to ask one query a request")
+    if breaker_failures is not None:
+        backend = Breaker(backend, failures=breaker_failures, reset_s=breaker_reset_s)
+    if max_cost_usd is not None:
+        backend = Budget(backend, max_cost_usd=max_cost_usd, price=price or _unknown)
+    if (concurrency, requests_per_minute, tokens_per_minute) != (None, None, None):
+        backend = Limits(
+            backend,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+            max_wait_s=max_wait_s,
+            batch=batch,
+        )
+    if attempts != 1:
+        backend = Retries(backend, Backoff(attempts, retry_wait_s, retry_total_wait_s))
+    if deadline_s is not None:
+        at_once = concurrency or _AT_ONCE
+        backend = Deadline(backend, seconds=deadline_s, batch=batch, at_once=at_once)
+    if cache is not None:
+        backend = Cache(backend, _store(cache, cache_max_entries), ttl_s=cache_ttl_s)
+    return backend
+
+
+def _store(cache: str | Path | Store, max_entries: int) -> Store:
+    if cache == MEMORY:
+        return MemoryStore(max_entries=max_entries)
+    if isinstance(cache, str | Path):
+        return SqliteStore(cache, max_entries=max_entries)
+    return cache
+
+
+def _unknown(_tokens: int) -> float | None:
+    return None

@@ -1,0 +1,48 @@
+"""The backend `openai` against a real llama.cpp server."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.pipeline.inference.openai_chat import OpenAIChat, create
+from veridical.testing import check_backend
+
+pytestmark = pytest.mark.slow
+
+EVIDENCE = "The Eiffel Tower was completed in 1889. It stands on the Champ de Mars in Paris."
+CLAIMS = ("The Eiffel Tower was completed in 1889.", "The Eiffel Tower stands in Rome.")
+
+
+@pytest.fixture
+def backend(llama_server: str) -> OpenAIChat:
+    return create("smollm2", base_url=llama_server, concurrency=2, timeout_s=120.0)
+
+
+@pytest.mark.spec("SPEC-08.13")
+def test_a_real_server_gives_log_probabilities(backend: OpenAIChat) -> None:
+    probe = anyio.run(backend.probe)
+    assert (probe.ok, probe.logprobs) == (True, True), probe.detail
+
+
+@pytest.mark.spec("SPEC-08.13")
+def test_claims_are_measured_by_a_real_model(backend: OpenAIChat) -> None:
+    found = anyio.run(backend.estimate, [Query(claim, EVIDENCE) for claim in CLAIMS])
+    for measurement in found:
+        assert isinstance(measurement, Estimate)
+        assert measurement.low <= measurement.supported <= measurement.high
+        assert measurement.tokens is not None
+        assert measurement.tokens > 100
+
+
+def test_a_real_server_says_that_a_context_is_too_long(backend: OpenAIChat) -> None:
+    (found,) = anyio.run(backend.estimate, [Query("A claim.", "word " * 10_000)])
+    assert found == Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 400")
+
+
+@pytest.mark.spec("SPEC-08.28")
+def test_the_backend_keeps_the_promises_of_the_port_with_a_real_server(
+    backend: OpenAIChat,
+) -> None:
+    anyio.run(check_backend, backend)

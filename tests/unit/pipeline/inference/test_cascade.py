@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.ports import Backend
+from veridical.core.types import (
+    BackendInfo,
+    Estimate,
+    Estimator,
+    Measurement,
+    Query,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
+from veridical.pipeline.inference.cascade import Cascade, Savings, create
+from veridical.testing import FakeBackend, check_backend, fake_estimate
+
+FIRST = BackendInfo("small", "s1", Estimator.CROSS_ENCODER, "aaa", 0.5, 0.5)
+SECOND = BackendInfo("large", "l1", Estimator.LOGPROBS, "bbb", 0.7, 0.6)
+DOWN = Unmeasured(UnmeasuredReason.TIMEOUT)
+
+
+def small(*values: float | Measurement) -> FakeBackend:
+    """Return a first backend that answers the query "0" with the first value, and so on."""
+    answers = [fake_estimate(v, 0.0) if isinstance(v, float) else v for v in values]
+    return FakeBackend(lambda query: answers[int(query.claim)], FIRST)
+
+
+def large(measurement: Measurement | None = None) -> FakeBackend:
+    answer = measurement or replace(fake_estimate(0.6, 0.1), model="l1")
+    return FakeBackend(lambda _: answer, SECOND)
+
+
+def ask(cascade: Cascade, count: int = 1) -> list[Measurement]:
+    queries = [Query(str(i), "context") for i in range(count)]
+    return list(anyio.run(cascade.estimate, queries))
+
+
+def asked(backend: FakeBackend) -> list[str]:
+    return [query.claim for query in backend.queries]
+
+
+def test_only_what_is_near_the_threshold_goes_to_the_second() -> None:
+    first, second = small(0.02, 0.149, 0.15, 0.5, 0.85, 0.851, 0.99), large()
+    measured = ask(Cascade(first, second), 7)
+    assert asked(second) == ["2", "3", "4"]
+    models = [m.model for m in measured if isinstance(m, Estimate)]
+    assert models == ["fake", "fake", "l1", "l1", "l1", "fake", "fake"]
+
+
+def test_the_saving_is_counted_over_calls() -> None:
+    cascade = Cascade(small(0.02, 0.5, 0.99, 0.98), large())
+    assert cascade.savings == Savings()
+    assert cascade.savings.saved is None
+    ask(cascade, 4)
+    ask(cascade, 1)
+    assert cascade.savings == Savings(asked_first=5, asked_second=1)
+    assert cascade.savings.saved == 0.8
+
+
+def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
+    second = FakeBackend(lambda _: pytest.fail("asked"), SECOND)
+    assert len(ask(Cascade(small(0.99, 0.01), second), 2)) == 2
+
+
+def test_the_band_is_configurable() -> None:
+    second = large()
+    ask(create(first=small(0.3, 0.45, 0.6), second=second, low=0.4, high=0.5), 3)
+    # .6 is supported at .5 but not at .7, the second's threshold: a doubt outside of the band.
+    assert asked(second) == ["1", "2"]
+
+
+def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
+    answer = replace(fake_estimate(0.9, 0.0), cost_usd=0.001, tokens=7, latency_ms=2.0)
+    too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
+    assert ask(Cascade(small(too_long), large(answer))) == [answer]
+
+
+def test_an_estimate_of_the_second_carries_what_both_took() -> None:
+    one = replace(fake_estimate(0.5, 0.0), cost_usd=0.0, tokens=10, latency_ms=1.0)
+    two = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0)
+    (both,) = ask(Cascade(small(one), large(two)))
+    assert both == replace(two, cost_usd=0.002, tokens=210, latency_ms=31.0)
+    (unknown,) = ask(Cascade(small(one), large(replace(two, cost_usd=None))))
+    assert isinstance(unknown, Estimate)
+    assert unknown.cost_usd is None
+
+
+def test_the_first_stands_in_where_the_second_is_down() -> None:
+    cascade = Cascade(small(0.3, 0.8), large(DOWN))
+    assert ask(cascade, 2) == [fake_estimate(0.3, 0.0), fake_estimate(0.8, 0.0)]
+    assert cascade.savings == Savings(2, 2, stood_in=2)
+
+
+@pytest.mark.parametrize("supported", [0.5, 0.6, 0.69])
+def test_but_not_where_the_two_thresholds_read_it_differently(supported: float) -> None:
+    cascade = Cascade(small(supported), large(DOWN))
+    assert ask(cascade) == [DOWN]
+    assert cascade.savings.stood_in == 0
+
+
+def test_a_contradiction_between_the_two_thresholds_is_a_doubt() -> None:
+    doubtful, clear = fake_estimate(0.05, 0.55), fake_estimate(0.05, 0.65)
+    second = large()
+    ask(Cascade(small(doubtful, clear), second), 2)
+    assert asked(second) == ["0"]
+
+
+def test_a_yes_no_only_first_is_read_by_its_support_threshold() -> None:
+    # Opposed is what is at most 1 - threshold: .5 for the first, .3 for the second.
+    second = large()
+    first = small(fake_estimate(0.4, None), fake_estimate(0.2, None))
+    ask(Cascade(first, second, low=0.45, high=0.55), 2)
+    assert asked(second) == ["0"]
+
+
+unit = st.floats(0, 1)
+
+
+@given(unit, unit, unit, unit, unit, unit)
+def test_no_threshold_of_either_changes_what_the_first_decides_alone(  # noqa: PLR0913, PLR0917
+    supported: float, share: float, ts1: float, ts2: float, tc1: float, tc2: float
+) -> None:
+    estimate = fake_estimate(supported, (1 - supported) * share)
+    first = replace(FIRST, support_threshold=ts1, contradiction_threshold=tc1)
+    second = replace(SECOND, support_threshold=ts2, contradiction_threshold=tc2)
+    cascade = Cascade(
+        FakeBackend(lambda _: estimate, first),
+        FakeBackend(lambda _: DOWN, second),
+        low=min(0.15, ts1),
+        high=max(0.85, ts1),
+    )
+    (measurement,) = ask(cascade)
+    if isinstance(measurement, Estimate):
+        assert measurement is estimate
+        assert estimate.contradicted is not None
+        for info in (first, cascade.info):
+            assert (estimate.supported >= info.support_threshold) == (supported >= ts1)
+            assert (estimate.contradicted >= info.contradiction_threshold) == (
+                estimate.contradicted >= tc1
+            )
+
+
+def test_info_names_both_and_reads_at_the_thresholds_of_the_second() -> None:
+    info = Cascade(small(), large()).info
+    assert (info.name, info.model) == ("cascade", "s1+l1")
+    assert (info.support_threshold, info.contradiction_threshold) == (0.7, 0.6)
+    assert Cascade(small(), large()).estimators == {Estimator.CROSS_ENCODER, Estimator.LOGPROBS}
+
+
+def test_the_fingerprint_is_of_both_and_of_the_band() -> None:
+    def fingerprint(first: BackendInfo = FIRST, second: BackendInfo = SECOND, **band: float) -> str:
+        one, two = (FakeBackend(lambda _: DOWN, info) for info in (first, second))
+        return Cascade(one, two, **band).info.fingerprint
+
+    changed = [
+        fingerprint(),
+        fingerprint(replace(FIRST, fingerprint="x")),
+        fingerprint(second=replace(SECOND, fingerprint="x")),
+        fingerprint(second=replace(SECOND, support_threshold=0.8)),
+        fingerprint(FIRST, SECOND, low=0.1),
+        fingerprint(FIRST, SECOND, high=0.9),
+    ]
+    assert len(set(changed)) == len(changed)
+    assert fingerprint() == fingerprint()
+
+
+@pytest.mark.parametrize(
+    "band", [(0.6, 0.9), (0.1, 0.4), (0.9, 0.1), (-0.1, 0.9), (0.1, 1.1), (float("nan"), 0.9)]
+)
+def test_a_band_that_does_not_hold_the_threshold_is_a_configuration_error(
+    band: tuple[float, float],
+) -> None:
+    with pytest.raises(ConfigurationError):
+        Cascade(small(), large(), low=band[0], high=band[1])
+
+
+def test_a_cascade_takes_no_model() -> None:
+    with pytest.raises(ConfigurationError, match="model"):
+        create("m", first=small(), second=large())
+
+
+class _Short(FakeBackend):
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        return (await super().estimate(queries))[1:]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_backend_that_loses_measurements_is_named(which: int) -> None:
+    backends: list[Backend] = [small(0.5), large()]
+    backends[which] = _Short(lambda _: DOWN, (FIRST, SECOND)[which])
+    with pytest.raises(BackendError, match="0 measurements for 1"):
+        ask(Cascade(*backends))
+
+
+@pytest.mark.spec("SPEC-08.28")
+@pytest.mark.spec("SPEC-08.29")
+def test_a_cascade_keeps_the_promises_of_the_port() -> None:
+    # Two of the probes are in doubt: one by its probability, one by its length.
+    def answer(query: Query) -> Measurement:
+        if len(query.context) > 10_000:
+            return Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
+        return fake_estimate(0.5 if "1850" in query.claim else 0.95)
+
+    first = FakeBackend(answer, replace(FIRST, estimator=Estimator.DECISION))
+    second = FakeBackend(
+        lambda _: fake_estimate(0.9), replace(SECOND, estimator=Estimator.DECISION)
+    )
+    cascade = create(first=first, second=second)
+    assert isinstance(cascade, Backend)
+    anyio.run(check_backend, cascade)
+    assert cascade.savings == Savings(asked_first=12, asked_second=4)
+
+
+# --- names over backends ---------------------------------------------------------------------
+
+SET = {"self": "openai:gpt-4.1", "external": "http://x", "memory": "haiku", "trace": "embedded"}
+
+
+@pytest.mark.spec("SPEC-08.27")
+@pytest.mark.parametrize(
+    ("name", "operation", "backend"),
+    [
+        ("self", "check", "openai:gpt-4.1"),
+        ("external", "check", "http://x"),
+        ("haiku", "output", HAIKU),
+        ("configurable", "trace", "embedded"),
+        ("configurable", "memory", HAIKU),
+        ("embedded", "check", "embedded"),
+        ("openai:self", "check", "openai:self"),
+        ("nobody", "check", "nobody"),
+    ],
+)
+def test_a_name_stands_for_the_backend_that_is_set(
+    name: str, operation: Operation, backend: str
+) -> None:
+    assert resolve_alias(name, aliases=SET, operation=operation) == backend
+
+
+def test_haiku_may_be_set() -> None:
+    assert resolve_alias("haiku", aliases={"haiku": "anthropic:x"}) == "anthropic:x"
+    assert resolve_alias("haiku", aliases={"haiku": None}) == HAIKU
+
+
+@pytest.mark.parametrize(
+    ("name", "aliases", "message"),
+    [
+        ("self", {}, "'self' is not set"),
+        ("external", {"external": None}, "'external' is not set"),
+        ("configurable", {"memory": "embedded"}, "not set for the operation 'check'"),
+        ("self:gpt", SET, "takes no model"),
+        ("self", {"self": "external", "external": "self"}, "self -> external -> self"),
+        ("configurable", {"check": "configurable"}, "configurable -> configurable"),
+    ],
+)
+def test_a_name_that_stands_for_nothing_says_what_to_set(
+    name: str, aliases: dict[str, str | None], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        partial(resolve_alias, aliases=aliases)(name)
+    assert caught.value.hint

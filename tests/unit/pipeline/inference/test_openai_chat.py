@@ -1,0 +1,524 @@
+"""Against a server on loopback that answers in the shape of OpenAI's documentation."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+from typing import Any, Self
+
+import anyio
+import pytest
+
+from veridical.core.ports import Backend
+from veridical.core.types import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
+from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.pipeline.inference import openai_chat
+from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, Dialect, OpenAIChat, create
+from veridical.pipeline.inference.probing import Probing
+from veridical.testing import check_backend
+
+Json = dict[str, Any]
+
+QUERY = Query("The bridge was opened in 1998.", "The bridge was opened in 1998.")
+SHARES = {"YES": 0.8, " no": 0.1, "UN": 0.05, "The": 0.05}
+
+
+@dataclass
+class Reply:
+    """What the server sends; `cut` bytes of the body are left out, `drop` closes the line."""
+
+    body: Json | str = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    cut: int = 0
+    drop: bool = False
+
+
+def completion(shares: dict[str, float] = SHARES) -> Json:
+    """Return the example of the documentation, with other tokens."""
+    top = [
+        {"token": token, "logprob": math.log(share), "bytes": list(token.encode())}
+        for token, share in shares.items()
+    ]
+    return {
+        "id": "chatcmpl-123",
+        "object": "chat.completion",
+        "created": 1702685778,
+        "model": "gpt-4o-mini-2024-07-18",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": "YES", "refusal": None},
+                "logprobs": {"content": [{**top[0], "top_logprobs": top}], "refusal": None},
+                "finish_reason": "length",
+            }
+        ],
+        "usage": {"prompt_tokens": 19, "completion_tokens": 1, "total_tokens": 20},
+        "system_fingerprint": None,
+    }
+
+
+def refusal(message: str, param: str | None = None, status: int = 400) -> Reply:
+    error = {"message": message, "type": "invalid_request_error", "param": param, "code": None}
+    return Reply({"error": error}, status)
+
+
+class Server:
+    """A chat endpoint that answers each request with what `answer` returns for its body."""
+
+    def __init__(self, answer: Callable[[Json], Reply]) -> None:
+        self.requests: list[Json] = []
+        self.headers: list[dict[str, str]] = []
+        self.at_once = self.most_at_once = 0
+        self._lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                assert self.path == "/v1/chat/completions"
+                with outer.counted():
+                    try:
+                        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                        outer.requests.append(request)
+                        outer.headers.append({k.lower(): v for k, v in self.headers.items()})
+                        self._send(answer(request))
+                    except (OSError, json.JSONDecodeError):  # the client has gone
+                        self.close_connection = True
+
+            def _send(self, reply: Reply) -> None:
+                time.sleep(reply.delay)
+                if reply.drop:
+                    self.close_connection = True
+                    return
+                text = reply.body if isinstance(reply.body, str) else json.dumps(reply.body)
+                self.send_response(reply.status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(text.encode())))
+                for name, value in reply.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(text.encode()[: len(text.encode()) - reply.cut])
+                self.close_connection = self.close_connection or reply.cut > 0
+
+            def log_message(self, *_: object) -> None:
+                """Keep quiet."""
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}/v1"
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        with self._lock:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
+        yield
+        with self._lock:
+            self.at_once -= 1
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=partial(self._http.serve_forever, 0.01), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+@contextmanager
+def serving(
+    answer: Callable[[Json], Reply] = lambda _: Reply(completion()),
+    **options: Any,  # noqa: ANN401
+) -> Iterator[tuple[Server, OpenAIChat]]:
+    with Server(answer) as server:
+        yield server, create("m1", base_url=server.base_url, **options)
+
+
+def one(backend: OpenAIChat, query: Query = QUERY) -> Estimate | Unmeasured:
+    (measurement,) = anyio.run(backend.estimate, [query])
+    return measurement
+
+
+@pytest.mark.spec("SPEC-08.13")
+def test_an_estimate_is_read_from_the_first_tokens_log_probabilities() -> None:
+    with serving() as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert found.supported == pytest.approx(0.8 / 0.95)
+    assert found.contradicted == pytest.approx(0.1 / 0.95)
+    assert found.low <= found.supported <= found.high
+    assert (found.estimator, found.model) == (Estimator.LOGPROBS, "m1")
+    assert (found.tokens, found.cost_usd) == (20, None)
+    assert found.fingerprint == backend.info.fingerprint
+    assert found.latency_ms is not None
+    assert found.latency_ms > 0
+
+
+@pytest.mark.spec("SPEC-08.12")
+def test_one_token_at_temperature_zero_is_asked_for_and_the_context_comes_first() -> None:
+    with serving(extra_body={"seed": 7}) as (server, backend):
+        one(backend, Query("A claim.", "Evidence.", question="Why?"))
+    (request,) = server.requests
+    messages = request.pop("messages")
+    assert request == {
+        "model": "m1",
+        "max_tokens": 1,
+        "temperature": 0,
+        "logprobs": True,
+        "top_logprobs": 20,
+        "seed": 7,
+    }
+    assert [message["role"] for message in messages] == ["system", "user"]
+    user = messages[1]["content"]
+    assert user.index("Evidence.") < user.index("Why?") < user.index("A claim.")
+
+
+@pytest.mark.spec("SPEC-08.28")
+@pytest.mark.spec("SPEC-08.29")
+def test_the_backend_keeps_the_promises_of_the_port() -> None:
+    def answer(request: Json) -> Reply:
+        text = request["messages"][1]["content"]
+        if len(text) > 100_000:
+            return refusal("This model's maximum context length is 8192 tokens.", "messages")
+        yes = 0.9 if "1998" in text.split("Claim:")[1] else 0.2
+        return Reply(completion({"YES": yes, "NO": 0.95 - yes}))
+
+    with serving(answer) as (_, backend):
+        assert isinstance(backend, Backend)
+        assert isinstance(backend, Probing)
+        anyio.run(check_backend, backend)
+
+
+def test_measurements_come_in_the_order_of_the_queries() -> None:
+    def answer(request: Json) -> Reply:
+        number = int(request["messages"][1]["content"].split("number ")[1][:2])
+        return Reply(
+            completion({"YES": number / 100, "NO": 1 - number / 100}), delay=number % 3 / 50
+        )
+
+    queries = [Query(f"Claim number {i}.", f"Context {i % 4}.") for i in range(10, 40)]
+    with serving(answer) as (_, backend):
+        found = anyio.run(backend.estimate, queries)
+    shares = [m.supported for m in found if isinstance(m, Estimate)]
+    assert shares == pytest.approx([i / 100 for i in range(10, 40)])
+
+
+def test_claims_on_one_context_are_asked_one_after_the_other() -> None:
+    queries = [Query(f"Claim {i}.", f"Context {i % 3}.") for i in range(9)]
+    with serving(concurrency=1) as (server, backend):
+        anyio.run(backend.estimate, queries)
+    contexts = [
+        request["messages"][1]["content"].split("Context ")[1][0] for request in server.requests
+    ]
+    assert sorted(contexts) == sorted("000111222")
+    assert sum(a != b for a, b in pairwise(contexts)) == 2
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_no_more_requests_run_at_once_than_allowed(concurrency: int) -> None:
+    with serving(lambda _: Reply(completion(), delay=0.05), concurrency=concurrency) as (
+        server,
+        backend,
+    ):
+        anyio.run(backend.estimate, [QUERY] * 8)
+    assert server.most_at_once <= concurrency
+    assert len(server.requests) == 8
+
+
+FAULTS = {
+    "asked to wait": (
+        Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "7"}),
+        Unmeasured(UnmeasuredReason.RATE_LIMITED, "HTTP 429", 7.0),
+    ),
+    "server error": (
+        Reply({"error": {"message": "The bridge"}}, 500),
+        Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 500"),
+    ),
+    "overloaded": (
+        Reply("busy", 503, {"retry-after-ms": "1500"}),
+        Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 503", 1.5),
+    ),
+    "wrong key": (
+        Reply({"error": {"code": "invalid_api_key"}}, 401),
+        Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 401"),
+    ),
+    "no such model": (
+        Reply({"error": {"code": "model_not_found"}}, 404),
+        Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 404"),
+    ),
+    "context too long": (
+        refusal(
+            "This model's maximum context length is 8192 tokens; reduce max_tokens.", "messages"
+        ),
+        Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 400"),
+    ),
+    "body too large": (Reply("", 413), Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 413")),
+    "broken JSON": (
+        Reply(json.dumps(completion())[:-40]),
+        Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the reply is not JSON"),
+    ),
+    "body cut off": (
+        Reply(completion(), cut=40),
+        Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the reply broke off"),
+    ),
+    "a page": (
+        Reply("<html>The bridge</html>", headers={"x": "y"}),
+        Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the reply is not JSON"),
+    ),
+    "line dropped": (
+        Reply(drop=True),
+        Unmeasured(UnmeasuredReason.BACKEND_ERROR, "no connection (APIConnectionError)"),
+    ),
+    "no answer": (
+        Reply(completion({"The": 0.9, "YES": 0.1})),
+        Unmeasured(
+            UnmeasuredReason.MALFORMED_REPLY, "10% of the first token's probability is on an answer"
+        ),
+    ),
+}
+
+
+@pytest.mark.spec("SPEC-08.42")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_a_value_and_the_rest_is_measured(fault: str) -> None:
+    reply, expected = FAULTS[fault]
+
+    def answer(request: Json) -> Reply:
+        return reply if "broken" in request["messages"][1]["content"] else Reply(completion())
+
+    queries = [QUERY, Query("The broken bridge.", "The bridge."), QUERY]
+    with serving(answer) as (server, backend):
+        first, failed, last = anyio.run(backend.estimate, queries)
+    assert failed == expected
+    assert isinstance(first, Estimate)
+    assert isinstance(last, Estimate)
+    assert len(server.requests) == 3, "the backend does not retry"
+
+
+@pytest.mark.spec("SPEC-08.42")
+def test_a_slow_reply_is_a_timeout() -> None:
+    with serving(lambda _: Reply(completion(), delay=1.0), timeout_s=0.3) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Unmeasured)
+    assert found.reason is UnmeasuredReason.TIMEOUT
+
+
+@pytest.mark.spec("SPEC-08.42")
+def test_a_server_that_is_not_there_is_a_value() -> None:
+    with Server(lambda _: Reply()) as server:
+        url = server.base_url
+    found = one(create("m1", base_url=url))
+    assert isinstance(found, Unmeasured)
+    assert found.reason is UnmeasuredReason.BACKEND_ERROR
+    assert "no connection" in found.detail
+
+
+def test_without_log_probabilities_nothing_is_invented() -> None:
+    silent = completion()
+    silent["choices"][0]["logprobs"] = None
+    with serving(lambda _: Reply(silent)) as (_, backend):
+        assert one(backend) == NO_LOGPROBS
+
+
+def test_a_cap_on_alternatives_is_found_and_remembered() -> None:
+    def answer(request: Json) -> Reply:
+        if request["top_logprobs"] > 5:
+            return refusal("Invalid value for 'top_logprobs': must be at most 5.", "top_logprobs")
+        return Reply(completion())
+
+    with serving(answer) as (server, backend):
+        assert isinstance(one(backend), Estimate)
+        assert isinstance(one(backend), Estimate)
+    assert [request["top_logprobs"] for request in server.requests] == [20, 5, 5]
+
+
+def test_a_refusal_in_plain_text_is_understood() -> None:
+    def answer(request: Json) -> Reply:
+        if request["top_logprobs"] > 5:
+            return Reply("logprobs: 5 at most", 422, {"content-type": "text/plain"})
+        return Reply(completion())
+
+    with serving(answer) as (_, backend):
+        assert isinstance(one(backend), Estimate)
+
+
+def test_arguments_of_newer_models_are_found_and_remembered() -> None:
+    def answer(request: Json) -> Reply:
+        if "max_tokens" in request:
+            message = "'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+            return refusal(f"Unsupported parameter: {message}", "max_tokens")
+        if "temperature" in request:
+            return refusal("Unsupported value: does not support 0.", "temperature")
+        return Reply(completion())
+
+    with serving(answer) as (server, backend):
+        assert isinstance(one(backend), Estimate)
+        assert isinstance(one(backend), Estimate)
+    assert len(server.requests) == 4
+    assert server.requests[-1]["max_completion_tokens"] == 1
+
+
+def test_a_server_that_refuses_log_probabilities_is_not_asked_again() -> None:
+    message = "You are not allowed to request logprobs from this model"
+    with serving(lambda _: refusal(message, status=403)) as (server, backend):
+        assert one(backend) == NO_LOGPROBS
+        asked = len(server.requests)
+        assert one(backend) == NO_LOGPROBS
+    assert len(server.requests) == asked == 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"error": {"message": "bad request", "input": "logprobs temperature"}},
+        {"detail": [{"msg": "bad", "input": "logprobs max_completion_tokens temperature"}]},
+        "bad request: " + "x" * 300 + " logprobs",
+    ],
+)
+def test_a_refusal_that_repeats_the_prompt_is_not_taken_for_one_of_arguments(
+    body: Json | str,
+) -> None:
+    with serving(lambda _: Reply(body, 400)) as (server, backend):
+        assert one(backend) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 400")
+    assert len(server.requests) == 1
+
+
+def test_a_dialect_gives_way_step_by_step() -> None:
+    dialect: Dialect | None = Dialect(20)
+    seen = []
+    while dialect is not None:
+        seen.append(dialect)
+        dialect = dialect.after("max_completion_tokens logprobs temperature")
+    assert len(seen) == 5
+    assert seen[-1].arguments() == {"max_completion_tokens": 1}
+
+
+def test_cancelling_ends_the_requests() -> None:
+    async def hurried(backend: OpenAIChat) -> bool:
+        with anyio.move_on_after(0.2) as scope:
+            await backend.estimate([QUERY] * 20)
+        return scope.cancelled_caught
+
+    with serving(lambda _: Reply(completion(), delay=1.0)) as (server, backend):
+        assert anyio.run(hurried, backend)
+    assert len(server.requests) <= 8
+
+
+@pytest.fixture
+def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_key_of_the_environment_is_not_sent_to_another_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with serving() as (server, backend):
+        one(backend)
+        one(create("m1", base_url=server.base_url, api_key="sk-given"))
+    assert [h["authorization"] for h in server.headers] == ["Bearer none", "Bearer sk-given"]
+
+
+def test_without_an_address_the_sdk_takes_address_and_key_from_its_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Server(lambda _: Reply(completion())) as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        backend = create("m1")
+        assert isinstance(one(backend), Estimate)
+        assert backend.info.fingerprint == create("m1", base_url=server.base_url).info.fingerprint
+    assert server.headers[0]["authorization"] == "Bearer sk-secret"
+
+
+@pytest.mark.usefixtures("no_key")
+def test_no_key_and_no_address_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        create("gpt-4o-mini")
+
+
+@pytest.mark.parametrize("model", [None, ""])
+def test_no_model_is_a_configuration_error_that_says_how_to_name_one(model: str | None) -> None:
+    with pytest.raises(ConfigurationError, match="openai:MODEL"):
+        create(model, base_url="http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"concurrency": 0}, {"timeout_s": 0.0}, {"timeout_s": math.nan}, {"top_logprobs": -1}],
+)
+def test_an_impossible_option_is_a_configuration_error(option: Json) -> None:
+    (name,) = option
+    with pytest.raises(ConfigurationError, match=name):
+        create("m1", base_url="http://127.0.0.1:1/v1", **option)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:8080", "ftp://x:secret@y", "", "http:", "http://h:secret/v1"],
+)
+def test_what_is_no_address_is_a_configuration_error_that_does_not_repeat_it(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="base_url") as caught:
+        create("m1", base_url=url)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_missing_sdk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openai", None)
+    with pytest.raises(MissingExtraError, match=r"veridical\[openai\]"):
+        create("m1", base_url="http://127.0.0.1:1/v1")
+
+
+def test_the_fingerprint_depends_on_what_decides_the_estimate() -> None:
+    url = "http://127.0.0.1:1/v1"
+    prints = {
+        create("m1", base_url=url).info.fingerprint,
+        create("m2", base_url=url).info.fingerprint,
+        create("m1", base_url="http://127.0.0.1:2/v1").info.fingerprint,
+        create("m1", base_url=url, top_logprobs=5).info.fingerprint,
+        create("m1", base_url=url, extra_body={"seed": 7}).info.fingerprint,
+    }
+    assert len(prints) == 5
+    same = create("m1", base_url=url, api_key="k", concurrency=1, timeout_s=1.0)
+    assert same.info.fingerprint in prints
+
+
+SILENT = completion()
+SILENT["choices"][0]["logprobs"] = None
+
+
+@pytest.mark.parametrize(
+    ("reply", "ok", "logprobs", "says"),
+    [
+        (Reply(completion()), True, True, "answers with log-probabilities"),
+        (Reply(SILENT), True, False, "without log-probabilities"),
+        (refusal("logprobs are not supported", "logprobs"), True, False, "without"),
+        (Reply(completion({"<think>": 1.0})), True, True, "0% of the first token"),
+        (Reply("", 401), False, None, "backend_error: HTTP 401"),
+        (Reply(drop=True), False, None, "no connection"),
+    ],
+)
+def test_a_probe_says_whether_the_endpoint_is_usable(
+    reply: Reply, ok: bool, logprobs: bool | None, says: str
+) -> None:
+    with serving(lambda _: reply) as (_, backend):
+        probe = anyio.run(backend.probe)
+    assert (probe.ok, probe.logprobs) == (ok, logprobs)
+    assert says in probe.detail
+
+
+def test_certificates_are_read_once() -> None:
+    assert openai_chat._tls() is openai_chat._tls()
