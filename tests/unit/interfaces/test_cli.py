@@ -25,7 +25,7 @@ from veridical.pipeline.reports import Report
 if TYPE_CHECKING:
     from click.testing import Result
 
-COMMANDS = (["check"], ["eval"], ["config", "show"])
+COMMANDS = (["check"], ["eval"], ["doctor"], ["config", "show"])
 
 
 @pytest.fixture(autouse=True)

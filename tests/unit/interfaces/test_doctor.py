@@ -56,9 +56,9 @@ class Remote(FakeBackend):
 class Wrapper(FakeBackend):
     """Knows all answers already."""
 
-    def __init__(self, inner: FakeBackend) -> None:
-        super().__init__(lambda _: GOOD, inner.info)
-        self.inner = inner
+    def __init__(self, wrapped: FakeBackend) -> None:
+        super().__init__(lambda _: GOOD, wrapped.info)
+        self.wrapped = wrapped
 
 
 class Stuck(FakeBackend):
@@ -116,11 +116,11 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put small files in the place of the weights: hashing the real ones takes its time."""
     place = tmp_path / "weights"
     place.mkdir()
-    raw = json.loads((card.WEIGHTS / "verifier-v0.json").read_text())
+    raw = json.loads((card.WEIGHTS / "verifier-v1.json").read_text())
     for name in raw["sha256"]:
         (place / name).write_bytes(name.encode())
         raw["sha256"][name] = sha256(name.encode()).hexdigest()
-    (place / "verifier-v0.json").write_text(json.dumps(raw))
+    (place / "verifier-v1.json").write_text(json.dumps(raw))
     monkeypatch.setattr(card, "WEIGHTS", place)
     return place
 
@@ -238,14 +238,14 @@ def test_the_installation_is_described(folder: Path) -> None:
     assert found["threads"] == 3
     assert found["processors"] >= 1
     assert found["onnxruntime"]
-    assert found["weights"] == {"model": "verifier-v0", "verified": True, "detail": ""}
+    assert found["weights"] == {"model": "verifier-v1", "verified": True, "detail": ""}
     extras = {extra["name"]: extra for extra in found["extras"]}
     assert "pdf" in extras
     assert extras.keys().isdisjoint({"dev", "all", "train"})
 
 
 def test_damaged_weights_are_said_to_be(weights: Path) -> None:
-    (weights / "tokenizer.json").write_bytes(b"damaged")
+    (weights / "verifier-v1.tokenizer.json").write_bytes(b"damaged")
     assert document("--backend", "good")["installation"]["weights"]["verified"] is False
     assert "NOT verified" in run("--backend", "good").stdout
 
@@ -274,9 +274,11 @@ def test_an_extra_whose_package_is_missing_is_named() -> None:
 
 
 def test_a_wrapper_does_not_answer_for_the_backend_inside() -> None:
-    inner = FakeBackend(lambda _: DOWN, INFO)
-    assert anyio.run(check_up, Wrapper(inner)) == Probe(ok=False, detail="backend_error: HTTP 500")
-    assert inner.queries == [QUESTION]
+    wrapped = FakeBackend(lambda _: DOWN, INFO)
+    assert anyio.run(check_up, Wrapper(wrapped)) == Probe(
+        ok=False, detail="backend_error: HTTP 500"
+    )
+    assert wrapped.queries == [QUESTION]
 
 
 def test_no_answer_in_time_is_said_to_be_none() -> None:
@@ -362,5 +364,6 @@ def test_doctor_masks_the_place_of_the_cache(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(
         veridical.settings, "load_layers", lambda *given: Extended(real(*given).layers)
     )
-    assert document("--backend", "good")["cache"] == {"cache.url": "postgresql://***@host/db"}
+    cache = document("--backend", "good")["cache"]
+    assert cache["cache.url"] == "postgresql://***@host/db"
     assert "cache.url" in run("--backend", "good").stdout
