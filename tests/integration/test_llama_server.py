@@ -7,7 +7,6 @@ import pytest
 
 from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.openai_chat import OpenAIChat, create
-from veridical.testing import check_backend
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +38,3 @@ def test_claims_are_measured_by_a_real_model(backend: OpenAIChat) -> None:
 def test_a_real_server_says_that_a_context_is_too_long(backend: OpenAIChat) -> None:
     (found,) = anyio.run(backend.estimate, [Query("A claim.", "word " * 10_000)])
     assert found == Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 400")
-
-
-@pytest.mark.spec("SPEC-08.28")
-def test_the_backend_keeps_the_promises_of_the_port_with_a_real_server(
-    backend: OpenAIChat,
-) -> None:
-    anyio.run(check_backend, backend)
