@@ -68,6 +68,11 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--skip", type=int, default=0, help="rows of the data to pass over")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--bf16",
+        action="store_true",
+        help="half the bits in products: twice the rows on AVX512_BF16",
+    )
     return parser.parse_args()
 
 
@@ -108,7 +113,9 @@ def train(
         done = progress.seconds / (60 * options.minutes)
         if done >= 1:
             break
-        value = update(model, optimiser, batch, rate_at(options, progress.step, done))
+        value = update(
+            model, optimiser, batch, rate_at(options, progress.step, done), bf16=options.bf16
+        )
         progress.step += 1
         progress.rows += len(batch.ids)
         progress.smoothed_loss += (value - progress.smoothed_loss) / min(progress.step, 50)
@@ -126,12 +133,19 @@ def rate_at(options: argparse.Namespace, step: int, done: float) -> float:
 
 
 def update(
-    model: torch.nn.Module, optimiser: torch.optim.Optimizer, batch: Batch, share: float
+    model: torch.nn.Module,
+    optimiser: torch.optim.Optimizer,
+    batch: Batch,
+    share: float,
+    *,
+    bf16: bool,
 ) -> float:
     """Take one step; return the loss in nats."""
     for group in optimiser.param_groups:
         group["lr"] = group["peak"] * share
-    value = loss(logits(model, batch.ids, batch.mask), batch.targets)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        found = logits(model, batch.ids, batch.mask)
+    value = loss(found.float(), batch.targets)
     optimiser.zero_grad(set_to_none=True)
     value.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

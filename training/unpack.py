@@ -55,7 +55,8 @@ def state(graph: onnx.GraphProto) -> dict[str, np.ndarray]:
         for name in biases:
             if name.endswith(".bias"):
                 product = source(node, makers)
-                found[known(name).removesuffix("bias") + "weight"] = matrix(product, tensors)
+                weights = matrix(product, tensors) * inverse(product, makers, tensors)
+                found[known(name).removesuffix("bias") + "weight"] = weights
     for name in tensors:
         stem = name.removesuffix("_quantized")
         if stem != name and stem.endswith(EMBEDDINGS):
@@ -72,8 +73,9 @@ def known(name: str) -> str:
         ("n.o.", "classifier.out_proj."),
     ):
         if name.startswith(old):
-            return new + name.removeprefix(old)
-    return name
+            name = new + name.removeprefix(old)
+            break
+    return name.replace(".linear.", ".")
 
 
 def source(node: onnx.NodeProto, makers: dict[str, onnx.NodeProto]) -> onnx.NodeProto:
@@ -96,6 +98,19 @@ def matrix(product: onnx.NodeProto, tensors: dict[str, np.ndarray]) -> np.ndarra
     rows, blocks, size = packed.shape
     values = packed.astype(np.float32) - 128
     return (values * scales.reshape(rows, blocks, 1)).reshape(rows, blocks * size)
+
+
+def inverse(
+    product: onnx.NodeProto, makers: dict[str, onnx.NodeProto], tensors: dict[str, np.ndarray]
+) -> np.ndarray | float:
+    """Return what smoothing (`smooth.py`) multiplies each channel of the input with."""
+    quantised = makers.get(product.input[0])
+    multiplied = makers.get(quantised.input[0]) if quantised else None
+    if multiplied and multiplied.op_type == "Mul":
+        for name in multiplied.input:
+            if name.endswith(".inverse"):
+                return tensors[makers[name].input[0] if name in makers else name]  # may be shared
+    return 1.0
 
 
 def scaled(stem: str, tensors: dict[str, np.ndarray]) -> np.ndarray:

@@ -152,7 +152,7 @@ def shared(load: Load) -> Engine:
     with _engines_lock:
         engine = _engines.get(load)
         if engine is None:
-            engine = _engines[load] = Engine(_server(load))
+            engine = _engines[load] = Engine(start(load))
         return engine
 
 
@@ -167,7 +167,8 @@ def xllamacpp() -> Any:  # noqa: ANN401
     return module
 
 
-def _server(load: Load) -> Any:  # noqa: ANN401
+def start(load: Load) -> Any:  # noqa: ANN401
+    """Return a model loaded anew, as xllamacpp's `Server`; `BackendError` if that fails."""
     module = xllamacpp()
     parameters = module.CommonParams()
     parameters.model.path = str(load.path)

@@ -135,7 +135,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Server]]:
 
     def served(given: Callable[[Json], Sequence[Json]] | Sequence[Json] = answer) -> Server:
         server = Server(given if callable(given) else lambda _: given)
-        monkeypatch.setattr(llama_cpp, "_server", lambda _: server)
+        monkeypatch.setattr(llama_cpp, "start", lambda _: server)
         return server
 
     llama_cpp._engines.clear()
@@ -218,6 +218,23 @@ def test_the_backend_keeps_the_promises_of_the_port(
     backend = create(str(file))
     assert isinstance(backend, Backend)
     anyio.run(check_backend, backend)
+
+
+def test_the_context_that_was_asked_about_last_comes_first(
+    serve: Callable[..., Server], file: Path
+) -> None:
+    server = serve()
+    backend = create(str(file))
+    first, second = CONTEXTS
+    ask(backend, Query("Claim 1.", first))
+    found = ask(backend, Query("Claim 2.", second), Query("Claim 3.", first))
+    asked = [user(request) for request in server.requests if whole(request)]
+    assert [first in text for text in asked] == [True, True, False]
+    assert [m.supported for m in found if isinstance(m, Estimate)] == [
+        m.supported
+        for m in ask(create(str(file)), Query("Claim 2.", second), Query("Claim 3.", first))
+        if isinstance(m, Estimate)
+    ]
 
 
 # --- the same numbers every time -------------------------------------------------------------

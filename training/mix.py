@@ -1,0 +1,61 @@
+"""Joins slices of prepared pairs for a run, without what is held back for calibration.
+
+    python training/mix.py --held A/train.jsonl.gz:155000: --take A/train.jsonl.gz:70000:155000
+        --take B/train.jsonl.gz::75000 --out RUN/train.jsonl.gz
+
+A slice is a file, its first row and the row behind its last, as in Python. Pairs of one claim or
+one evidence with a held row are left out, and repeated ones; the rest is shuffled. `--attacked` is
+the share of rows that get a sentence which addresses the judge (hostile.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from pathlib import Path
+from random import Random
+
+from hostile import attacked
+
+
+def main() -> None:
+    """Read the options, mix, and print how many rows there are."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--held", action="append", default=[], help="FILE:FIRST:END, not to be met")
+    parser.add_argument("--take", action="append", required=True, help="FILE:FIRST:END")
+    parser.add_argument("--attacked", type=float, default=0.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    held = {row[text] for row in rows(options.held) for text in ("evidence", "claim")}
+    found = {
+        (row["evidence"], row["claim"]): row
+        for row in rows(options.take)
+        if row["evidence"] not in held and row["claim"] not in held
+    }
+    mixed = list(found.values())
+    rng = Random(options.seed)
+    rng.shuffle(mixed)
+    for row in mixed:
+        if rng.random() < options.attacked:
+            row["evidence"], row["claim"] = attacked(row["evidence"], row["claim"], rng)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(options.out, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in mixed)
+    print(f"{len(mixed)} rows")
+
+
+def rows(slices: list[str]) -> list[dict]:
+    """Return the rows of slices `FILE:FIRST:END`."""
+    found = []
+    for text in slices:
+        path, first, end = text.rsplit(":", 2)
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            lines = file.readlines()[int(first or 0) : int(end) if end else None]
+        found += map(json.loads, lines)
+    return found
+
+
+if __name__ == "__main__":
+    main()
