@@ -12,7 +12,7 @@ import pytest
 from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference import card, embedded
-from veridical.pipeline.inference.embedded import EmbeddedVerifier, create
+from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier, create
 
 EVIDENCE = "The Eiffel Tower was completed in 1889. It stands on the Champ de Mars in Paris."
 
@@ -99,7 +99,7 @@ def test_no_threads_at_all_is_a_configuration_error() -> None:
 
 
 def test_an_unknown_model_is_named_and_the_known_ones_listed() -> None:
-    with pytest.raises(BackendError, match="verifier-v1"):
+    with pytest.raises(BackendError, match=DEFAULT_MODEL):
         create("verifier-v99")
 
 
@@ -112,7 +112,9 @@ def copied_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("damaged", ["verifier-v1.int8.onnx", "verifier-v1.tokenizer.json"])
+@pytest.mark.parametrize(
+    "damaged", [f"{DEFAULT_MODEL}.int8.onnx", f"{DEFAULT_MODEL}.tokenizer.json"]
+)
 def test_damaged_weights_are_refused(copied_weights: Path, damaged: str) -> None:
     with (copied_weights / damaged).open("ab") as file:
         file.write(b" ")
@@ -121,21 +123,30 @@ def test_damaged_weights_are_refused(copied_weights: Path, damaged: str) -> None
 
 
 def test_missing_weights_are_a_named_error(copied_weights: Path) -> None:
-    (copied_weights / "verifier-v1.tokenizer.json").unlink()
+    (copied_weights / f"{DEFAULT_MODEL}.tokenizer.json").unlink()
     with pytest.raises(BackendError, match="cannot be read"):
         anyio.run(partial(EmbeddedVerifier().estimate, [Query("A", "B")]))
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"labels": ["supported"]}'])
 def test_a_malformed_card_is_a_named_error(copied_weights: Path, content: str) -> None:
-    (copied_weights / "verifier-v1.json").write_text(content)
+    (copied_weights / f"{DEFAULT_MODEL}.json").write_text(content)
     with pytest.raises(BackendError, match="malformed"):
         create()
 
 
+def test_weights_that_compute_wrongly_here_are_refused(copied_weights: Path) -> None:
+    path = copied_weights / f"{DEFAULT_MODEL}.json"
+    raw = json.loads(path.read_text())
+    raw["check"]["logits"] = [0.0, 0.0, 0.0]  # what is left where 8-bit products overflow
+    path.write_text(json.dumps(raw))
+    with pytest.raises(BackendError, match="wrong results on this processor"):
+        anyio.run(partial(EmbeddedVerifier().estimate, [Query("A", "B")]))
+
+
 def test_a_changed_calibration_changes_the_fingerprint(copied_weights: Path) -> None:
     before = create().info.fingerprint
-    path = copied_weights / "verifier-v1.json"
+    path = copied_weights / f"{DEFAULT_MODEL}.json"
     raw = json.loads(path.read_text())
     raw["calibration"]["temperature"] = 2.0
     path.write_text(json.dumps(raw))

@@ -1,0 +1,71 @@
+"""Mixing: nothing that is held back for calibration is met in training."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[3] / "training"
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    pairs = [
+        {"evidence": f"E{i // 2}", "claim": f"C{i}", "label": "supported", "source": "s"}
+        for i in range(40)
+    ]
+    with gzip.open(tmp_path / "train.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(pair) + "\n" for pair in pairs)
+    return tmp_path / "train.jsonl.gz"
+
+
+def mix(data: Path, *options: str) -> list[dict[str, str]]:
+    out = data.parent / "mixed" / "train.jsonl.gz"
+    command = [sys.executable, "mix.py", *options, "--out", str(out)]
+    subprocess.run(command, cwd=FOLDER, check=True, capture_output=True)
+    return rows(out)
+
+
+def test_a_pair_that_shares_a_text_with_a_held_one_is_left_out(data: Path) -> None:
+    found = mix(data, "--held", f"{data}:31:", "--take", f"{data}::")
+    assert sorted(int(row["claim"][1:]) for row in found) == list(range(30))
+
+
+def test_slices_join_without_repetition_and_in_the_same_order_every_time(data: Path) -> None:
+    options = "--take", f"{data}:0:20", "--take", f"{data}:10:30"
+    first = mix(data, *options)
+    assert {row["claim"] for row in first} == {f"C{i}" for i in range(30)}
+    assert len(first) == 30
+    assert mix(data, *options) == first
+
+
+def test_an_attacked_row_keeps_its_label_and_its_texts(data: Path) -> None:
+    found = mix(data, "--take", f"{data}::", "--attacked", "1")
+    for row in found:
+        assert row["label"] == "supported"
+        assert "E" in row["evidence"]
+        assert "C" in row["claim"]
+        assert len(row["evidence"]) + len(row["claim"]) > 6
+
+
+def test_attacks_ask_for_either_answer_whatever_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    hostile = importlib.import_module("hostile")
+    rng = random.Random(0)  # noqa: S311 -- no secret
+    texts = {hostile.attack(rng) for _ in range(500)}
+    assert len(texts) > 300
+    assert any("YES" in text for text in texts)
+    assert any("NO" in text for text in texts)
+    sys.modules.pop("hostile")
