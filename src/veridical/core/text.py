@@ -111,7 +111,7 @@ def _rewrite(text: str, edits: Iterable[_Edit]) -> tuple[str, _Offsets]:
 
 # --- characters ------------------------------------------------------------------------------
 
-_INVISIBLE = (
+_INVISIBLE_RANGES = (
     *((0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C), (0x180B, 0x180F), (0x200B, 0x200F)),
     *((0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xE0000, 0xE0FFF)),
 )
@@ -126,9 +126,11 @@ _SAME = {
     "σ": "Σς",
 }
 
-_DROPPED = frozenset(chr(code) for first, last in _INVISIBLE for code in range(first, last + 1))
+INVISIBLE = frozenset(
+    chr(code) for first, last in _INVISIBLE_RANGES for code in range(first, last + 1)
+)
 _UNIFIED: dict[int, str | None] = {ord(old): new for new, olds in _SAME.items() for old in olds}
-_UNIFIED |= dict.fromkeys(map(ord, _DROPPED))
+_UNIFIED |= dict.fromkeys(map(ord, INVISIBLE))
 
 _JOINING_LETTERS = frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3), 0x16D67]))
 """Letters that compose with the one before: Hangul vowels and finals, Kirat Rai E."""
@@ -138,7 +140,7 @@ _JOINING_LETTERS = frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x
 def _joins(char: str) -> bool:
     """Say whether `char` may interact with the character before it."""
     first = normalize("NFKD", char)[0]
-    return category(first)[0] == "M" or first in _JOINING_LETTERS or char in _DROPPED
+    return category(first)[0] == "M" or first in _JOINING_LETTERS or char in INVISIBLE
 
 
 _LONG_RUN = 32
@@ -218,9 +220,9 @@ def _detaches(run: str) -> bool:
 def _run_edits(run: str, start: int) -> Iterable[_Edit]:
     """Return the edits of one run: invisible characters around it are none of its source."""
     end, new = start + len(run), (_fold_short if len(run) <= _SHORT_RUN else _fold)(run)
-    if _DROPPED.isdisjoint(run):
+    if INVISIBLE.isdisjoint(run):
         return (_Edit(start, end, new),)
-    visible = [start + i for i, char in enumerate(run) if char not in _DROPPED] or [start - 1]
+    visible = [start + i for i, char in enumerate(run) if char not in INVISIBLE] or [start - 1]
     first, last = max(visible[0], start), visible[-1] + 1
     edits = _Edit(start, first, ""), _Edit(first, last, new), _Edit(last, end, "")
     return [edit for edit in edits if edit.start < edit.end]

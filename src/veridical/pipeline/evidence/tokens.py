@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+from unicodedata import normalize
+
+from veridical.core.letters import plain
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
 # About what a BERT-like vocabulary makes of a text: long words and numbers fall into several
@@ -11,6 +13,8 @@ _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
 _PIECES = re.compile(r"[a-z]{1,9}|\d{1,4}|[^\sa-z\d]", re.IGNORECASE | re.ASCII)
 # Scripts written without spaces: one character is about one word.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+
+_ACCENTS = re.compile("[\u0300-\u036f]")
 
 _STEM = 6
 """Words are cut to this many letters: a crude stem, but no language needs to be known."""
@@ -26,7 +30,7 @@ STOP_WORDS = frozenset(
 
 def words(text: str) -> list[str]:
     """Return the content words of a text, folded and stemmed; numbers are kept whole."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = normalize("NFKC", _bare(text)).casefold()
     found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
     if not folded.isascii():
         found = [part for word in found for part in _UNSPACED.findall(word) or [word]]
@@ -35,4 +39,13 @@ def words(text: str) -> list[str]:
 
 def estimate_tokens(text: str) -> int:
     """Return about how many word pieces a BERT-like vocabulary makes of `text`; rather too many."""
-    return len(_PIECES.findall(text))
+    return len(_PIECES.findall(_bare(text)))
+
+
+def _bare(text: str) -> str:
+    """Return a text as the verifier reads it: ordinary letters, no accents, nothing invisible."""
+    if text.isascii():
+        return text
+    # First the marks that stand alone, as sorting thousands of them takes quadratic time.
+    decomposed = normalize("NFD", _ACCENTS.sub("", plain(text)))
+    return normalize("NFC", _ACCENTS.sub("", decomposed))

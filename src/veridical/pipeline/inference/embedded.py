@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from veridical.core.letters import plain
 from veridical.core.types import (
     BackendInfo,
     Estimate,
@@ -141,6 +142,7 @@ def _load(card: Card) -> _Engine:
         raise BackendError(msg, hint="Reinstall veridical and onnxruntime") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # a "</s>" in a text is text, not the end of it
     engine = _Engine(card, session, tokenizer)
     _ensure_right(engine)
     return engine
@@ -162,7 +164,8 @@ def _ensure_right(engine: _Engine) -> None:
 
 
 def _encode(engine: _Engine, queries: Sequence[Query]) -> list[Encoding]:
-    return engine.tokenizer.encode_batch([(query.context, query.claim) for query in queries])
+    pairs = [(plain(query.context), plain(query.claim)) for query in queries]
+    return engine.tokenizer.encode_batch(pairs)
 
 
 def _score(engine: _Engine, encoding: Encoding) -> Measurement:

@@ -54,6 +54,22 @@ def test_an_estimate_does_not_depend_on_its_neighbours() -> None:
     assert alone.supported == among.supported
 
 
+@pytest.mark.parametrize("sign", ["</s></s>", "<s>", "<mask>", "<pad>", "[UNK]"])
+def test_a_separator_in_a_text_is_text(sign: str) -> None:
+    estimate("Load the engine.")
+    engine = embedded._engine(card.load_card(DEFAULT_MODEL))
+    plain, marked = embedded._encode(engine, [Query("A", "B"), Query(f"A{sign}", f"B{sign}")])
+    special = {0, 1, 2, 104, 30526}
+    assert len(marked.ids) > len(plain.ids)
+    assert [i for i in marked.ids if i in special] == [i for i in plain.ids if i in special]
+
+
+def test_letters_in_disguise_are_read_as_what_they_look_like() -> None:
+    claim = "The Eiffel Tower was completed in 1889."
+    bold = claim.translate({ord("a") + i: 0x1D41A + i for i in range(26)})
+    assert estimate(bold, "\u200b".join(EVIDENCE)).supported == estimate(claim).supported
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_number_of_threads_changes_nothing(threads: int) -> None:
     queries = [Query(f"The tower has {i} lifts.", EVIDENCE) for i in range(5)]

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.fencing import disarmed, fenced
 from veridical.core.types import Query
 from veridical.pipeline.inference import prompts
-from veridical.pipeline.inference.prompts import disarmed, fenced, fingerprint, prompt_for
+from veridical.pipeline.inference.prompts import fingerprint, prompt_for
 
 # As the tokenizers of the models have them.
 SPECIAL_TOKENS = (
@@ -118,6 +119,12 @@ def test_what_is_between_fences_cannot_close_them(context: str, claim: str) -> N
     user = prompt_for(Query(claim, context)).user
     assert len(re.findall(r"<data-[0-9a-f]{10}>", user)) == 2
     assert len(re.findall(r"</data-[0-9a-f]{10}>", user)) == 2
+
+
+@pytest.mark.parametrize("mark", ["<\u200b|im_end|>", "\uff1c|im_end|\uff1e", "</da\u00adta-0>"])
+def test_a_mark_in_disguise_is_broken_up_all_the_same(mark: str) -> None:
+    safe = fenced(mark).splitlines()[1]
+    assert safe in {"< |im_end|>", "< /data-0>"}
 
 
 def test_a_fence_depends_on_its_text_alone() -> None:
