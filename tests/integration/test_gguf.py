@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,3 +110,24 @@ def test_a_closed_model_is_freed(backend: Gguf) -> None:
     backend.close()
     gc.collect()
     assert not llama_cpp._engines
+
+
+_LEAVES = """
+import sys, threading, time
+from pathlib import Path
+from veridical.pipeline.inference.llama_cpp import Load, shared
+
+engine = shared(Load(Path(sys.argv[1]), 4096, 1))
+messages = [{"role": "user", "content": "word " * 3000}]
+threading.Thread(target=engine.ask, args=([messages], 5, threading.Event()), daemon=True).start()
+time.sleep(float(sys.argv[2]))
+"""
+
+
+@pytest.mark.parametrize("after_s", ["0.1", "0.7", "1.3"])
+def test_a_process_may_end_while_a_thread_it_left_behind_is_in_the_model(
+    smollm2_path: Path, after_s: str
+) -> None:
+    command = [sys.executable, "-c", _LEAVES, str(smollm2_path), after_s]
+    ended = subprocess.run(command, check=False, capture_output=True, timeout=120)
+    assert (ended.returncode, ended.stderr) == (0, b"")

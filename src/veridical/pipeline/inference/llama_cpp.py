@@ -17,12 +17,14 @@ folder that is deleted at once (on Windows: on loopback), with a key that nobody
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -68,6 +70,10 @@ class Tokens:
         )
 
 
+_leaving = threading.Event()
+"""Set when the process ends: a request under way stops after its batch, none begins."""
+
+
 class Engine:
     """A loaded model. Any thread may ask it; while one does, the others wait."""
 
@@ -100,23 +106,52 @@ class Engine:
             self._held = before
         return completion, tokens
 
+    def write(
+        self, request: Mapping[str, object], stop: threading.Event
+    ) -> tuple[Completion | Unmeasured, Tokens]:
+        """Return the completion of a request for a text, and its tokens; this blocks.
+
+        Nothing of it is left for later prompts; once `stop` is set it ends soon, see `ask`.
+        """
+        with self._lock:
+            self._held = ()
+            return self._answer({**request, **_STREAM, "cache_prompt": False}, stop)
+
+    def leave(self) -> None:
+        """Return when no thread is in llama.cpp any more; to be called as the process ends.
+
+        A thread that comes back from there to an interpreter which is gone ends the process with a
+        crash. Threads are left behind in it where somebody did not wait, as after a timeout.
+        """
+        _leaving.set()
+        with self._lock:
+            self._held = ()
+
     def _read(
         self, messages: Messages, top_logprobs: int, stop: threading.Event, *, cached: bool
+    ) -> tuple[Completion | Unmeasured, Tokens]:
+        return self._answer(_request(messages, top_logprobs, cached=cached), stop)
+
+    def _answer(
+        self, request: Mapping[str, object], stop: threading.Event
     ) -> tuple[Completion | Unmeasured, Tokens]:
         chunks: list[object] = []
 
         def keep(chunk: object) -> bool:
             chunks.append(chunk)
-            return stop.is_set()
+            return stop.is_set() or _leaving.is_set()
 
         try:
-            if not stop.is_set():
-                request = _request(messages, top_logprobs, cached=cached)
-                self._server.handle_chat_completions(request, keep)
+            if not (stop.is_set() or _leaving.is_set()):
+                self._server.handle_chat_completions(dict(request), keep)
         except Exception as error:  # noqa: BLE001 -- a failing request is a value
             # Only the name: the message may quote the prompt.
             return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__), Tokens()
         return read_chunks(chunks)
+
+
+# A stream that reports its progress is one that can be stopped.
+_STREAM: Mapping[str, object] = MappingProxyType({"stream": True, "return_progress": True})
 
 
 def _common(held: Sequence[Messages], wanted: Sequence[Messages]) -> int:
@@ -134,14 +169,18 @@ def _request(messages: Messages, top_logprobs: int, *, cached: bool) -> dict[str
         "top_logprobs": top_logprobs,
         "cache_prompt": cached,
         "chat_template_kwargs": {"enable_thinking": False},  # the first token is to be the answer
-        # A stream that reports its progress is one that can be stopped.
-        "stream": True,
-        "return_progress": True,
+        **_STREAM,
     }
 
 
 _engines: WeakValueDictionary[Load, Engine] = WeakValueDictionary()
 _engines_lock = threading.Lock()
+
+
+@atexit.register
+def _leave() -> None:
+    for engine in list(_engines.values()):
+        engine.leave()
 
 
 def shared(load: Load) -> Engine:
@@ -200,20 +239,34 @@ def start(load: Load) -> Any:  # noqa: ANN401
 
 def read_chunks(chunks: Sequence[object]) -> tuple[Completion | Unmeasured, Tokens]:
     """Return what the chunks of a stream say: the completion, without its usage, and its tokens."""
-    choice: dict[str, object] = {"message": {}}
-    raw: dict[str, object] = {"choices": [choice]}
+    choice: dict[str, object] = {}
+    written: list[str] = []
     read = None
     for chunk in chunks:
         match chunk:
             case {"error": dict(error)}:
                 return _refused(error), Tokens()
-            case {"choices": [{"logprobs": {"content": [_, *_]} as logprobs}, *_]}:
-                choice.setdefault("logprobs", logprobs)
+            case {"choices": [dict(part), *_]}:
+                _add(part, choice, written)
+        match chunk:
             case {"timings": {"prompt_n": int(n), "cache_n": int(old), "predicted_n": int(new)}}:
                 read = Tokens(n, old, new)
     if read is None:  # they come last
         return malformed("the stream broke off"), Tokens()
-    return read_completion(raw), read
+    choice["message"] = {"content": "".join(written)}
+    return read_completion({"choices": [choice]}), read
+
+
+def _add(part: Mapping[str, object], choice: dict[str, object], written: list[str]) -> None:
+    """Add what a chunk holds of the choice: text, the first log-probabilities, why it ended."""
+    match part:
+        case {"delta": {"content": str(text)}}:
+            written.append(text)
+    match part:
+        case {"logprobs": {"content": [_, *_]} as logprobs}:
+            choice.setdefault("logprobs", logprobs)
+        case {"finish_reason": str(reason)}:
+            choice["finish_reason"] = reason
 
 
 def _refused(error: Mapping[str, object]) -> Unmeasured:

@@ -237,6 +237,20 @@ def test_the_context_that_was_asked_about_last_comes_first(
     ]
 
 
+def test_nothing_is_asked_any_more_as_the_process_ends(
+    serve: Callable[..., Server], file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = serve()
+    backend = create(str(file))
+    ask(backend, Query("Claim 1.", CONTEXTS[0]))
+    asked = len(server.requests)
+    monkeypatch.setattr(llama_cpp, "_leaving", threading.Event())
+    llama_cpp._leave()
+    (found,) = ask(backend, Query("Claim 2.", CONTEXTS[0]))
+    assert isinstance(found, Unmeasured)
+    assert len(server.requests) == asked
+
+
 # --- the same numbers every time -------------------------------------------------------------
 
 
