@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from veridical.core.ports import Backend
+from veridical.core.ports import Backend, TextModel
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.aliases import resolve_alias
 from veridical.verifier import Verifier
@@ -17,15 +16,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from veridical.pipeline.inference.aliases import Operation
-    from veridical.pipeline.inference.prices import Price
+    from veridical.pipeline.inference.prices import Price, Usage
     from veridical.settings import Settings
 
 GROUP = "veridical.backends"
+TEXT_GROUP = "veridical.text_models"
 LOCAL = frozenset({"embedded"})
 """Backends that answer in this process at once: of the wrappers only the cache makes sense."""
 
-PRICED = frozenset({"anthropic", "openai"})
-"""Backends that say what each request cost, and take `price` for it."""
+SAMPLED = frozenset({"anthropic", "openai"})
+"""Backends that take `threshold`, for samples; these and their text models take `price`, too."""
+
+TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
+"""What the block of a backend says that holds for the text model of the same name, too."""
 
 
 def build_verifier(settings: Settings, *, backend: str | Backend | None = None) -> Verifier:
@@ -50,38 +53,89 @@ def build_backend(
         msg = f"a backend is a name or has `info` and `estimate`, not {type(backend).__name__}"
         raise ConfigurationError(msg, hint="'embedded' is the default")
     named = resolve_alias(backend, aliases=settings.aliases.model_dump(), operation=operation)
-    if named == "cascade":
-        return _cascade(settings, operation)
     name, _, model = named.partition(":")
+    if name == "cascade":
+        return _cascade(settings, operation, model or None)
     return _wrapped(settings, name, _create(settings, name, model or None))
 
 
-def _cascade(settings: Settings, operation: Operation) -> Backend:
-    """Return both backends, each in its own wrappers, one behind the other."""
-    from veridical.pipeline.inference.cascade import Cascade
+def build_text_model(settings: Settings, model: object) -> TextModel:
+    """Return a text model by its name `NAME[:MODEL]`; one that is built already as it is.
 
-    block = settings.cascade
-    if block.second is None:
-        msg = "the backend 'cascade' has no second backend"
-        raise ConfigurationError(msg, hint="Set cascade.second to NAME:MODEL")
-    first, second = (
-        build_backend(settings, part, operation=operation) for part in (block.first, block.second)
-    )
-    return Cascade(first, second, low=block.low, high=block.high)
-
-
-def _create(settings: Settings, name: str, model: str | None) -> Backend:
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
-    if name not in found:
-        msg = f"there is no backend named {name!r}"
-        known = ", ".join(sorted([*found, "cascade"]))
-        raise ConfigurationError(msg, hint=f"Installed here: {known}")
-    options = _options(settings, name, model)
-    created: Backend = found[name].load()(model, threads=settings.threads, **options)
+    `ConfigurationError` if none of that name is installed, or if it is not set up.
+    """
+    if isinstance(model, TextModel):
+        return model
+    if not isinstance(model, str):
+        msg = f"a text model is a name or has `info` and `generate`, not {type(model).__name__}"
+        raise ConfigurationError(msg, hint="Name one: openai:MODEL")
+    named = resolve_alias(model, aliases=settings.aliases.model_dump(), operation="check")
+    name, _, of = named.partition(":")
+    found = _installed(TEXT_GROUP, "text model", name)
+    options = {key: value for key, value in _options(settings, name).items() if key in TEXT_OPTIONS}
+    if name in SAMPLED:
+        options["price"] = _priced(settings, lambda: created.info.model)
+    options["timeout_s"] = settings.extraction.timeout_s
+    created: TextModel = found(of or None, threads=settings.threads, **options)
     return created
 
 
-def _options(settings: Settings, name: str, model: str | None) -> dict[str, Any]:
+def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
+    """Return both backends, each in its own wrappers, one behind the other."""
+    from veridical.pipeline.inference.cascade import create
+
+    block = settings.cascade
+    first, second = (
+        build_backend(settings, _part(settings, which, operation)) for which in ("first", "second")
+    )
+    return create(model, first=first, second=second, low=block.low, high=block.high)
+
+
+def _part(settings: Settings, which: str, operation: Operation) -> str:
+    """Return the `NAME[:MODEL]` of a backend of the cascade, which cannot be the cascade."""
+    part = getattr(settings.cascade, which)
+    if part is None:
+        msg = f"the backend 'cascade' has no {which} backend"
+        raise ConfigurationError(msg, hint=f"Set cascade.{which} to NAME:MODEL")
+    named = resolve_alias(part, aliases=settings.aliases.model_dump(), operation=operation)
+    if named.partition(":")[0] == "cascade":
+        msg = f"the {which} backend of the cascade is the cascade itself"
+        raise ConfigurationError(msg, hint=f"Set cascade.{which} to another backend")
+    return named
+
+
+def _create(settings: Settings, name: str, model: str | None) -> Backend:
+    found = _installed(GROUP, "backend", name, "cascade")
+    options = _options(settings, name)
+    if name in SAMPLED:
+        options["price"] = _priced(settings, lambda: created.info.model)
+    created: Backend = found(model, threads=settings.threads, **options)
+    return created
+
+
+def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., Any]:
+    """Return the function that makes what goes by a name in a group of entry points."""
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in found:
+        msg = f"there is no {what} named {name!r}"
+        known = ", ".join(sorted([*found, *others]))
+        raise ConfigurationError(msg, hint=f"Installed here: {known}")
+    create: Callable[..., Any] = found[name].load()
+    return create
+
+
+def _priced(settings: Settings, model: Callable[[], str]) -> Callable[[Usage], float | None]:
+    """Return what a request costs, by the model's full name, which only the model knows.
+
+    `haiku` has no price.
+    """
+    from veridical.pipeline.inference.prices import cost_usd
+
+    table = prices(settings)
+    return lambda usage: cost_usd(model(), usage, table)
+
+
+def _options(settings: Settings, name: str) -> dict[str, Any]:
     """Return what the settings say of a backend; those that have no block have no options."""
     block = getattr(settings, name.replace("-", "_"), None)
     values = {key: value for key, value in dict(block or {}).items() if value is not None}
@@ -89,10 +143,9 @@ def _options(settings: Settings, name: str, model: str | None) -> dict[str, Any]
         key: value.get_secret_value() if isinstance(value, SecretStr) else value
         for key, value in values.items()
     }
-    if name in PRICED and model:
-        from veridical.pipeline.inference.prices import cost_usd
-
-        options["price"] = partial(cost_usd, model, table=prices(settings))
+    threshold = settings.policy.support_threshold
+    if name in SAMPLED and threshold is not None and 0 < threshold < 1:
+        options["threshold"] = threshold
     return options
 
 

@@ -25,17 +25,23 @@ from veridical.settings_blocks import (
     CacheSettings,
     CascadeSettings,
     DecisionSettings,
+    ExtractionSettings,
     GgufSettings,
     OpenAISettings,
     PolicySettings,
+    QuantitativeSettings,
     RequestSettings,
 )
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
 
 CONFIG_NAME = "veridical.yaml"
 PREFIX = "VERIDICAL_"
+SPEC_053 = "QUANTITATIVE_EVIDENCE_QUOTE_"
+"""Variables of the block `quantitative` go by the names of Spec 053, too."""
+
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
@@ -62,6 +68,8 @@ class Settings(BaseModel):
     systemone: DecisionSettings = DecisionSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
     gguf: GgufSettings = GgufSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    quantitative: QuantitativeSettings = QuantitativeSettings()
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
@@ -148,27 +156,32 @@ def _file_layer(config: Path | None, problems: _Problems) -> Layer:
 
 
 def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
-    known = {_env_name(key): key for key in _flatten(Settings().model_dump())}
-    values: dict[str, str] = {}
-    for name, value in environ.items():
-        if not name.upper().startswith(PREFIX) or name.upper() in RESERVED:
+    keys = {_env_name(key): key for key in _flatten(Settings().model_dump())}
+    named = {name.removeprefix(PREFIX).replace("__", "_"): key for name, key in keys.items()}
+    known = keys | {name: key for name, key in named.items() if name.startswith(SPEC_053)}
+    values, places = dict[str, str](), dict[str, str]()
+    # Ours come last: what they say wins.
+    for name, value in sorted(environ.items(), key=lambda item: item[0].startswith(PREFIX)):
+        if not name.upper().startswith((PREFIX, SPEC_053)) or name.upper() in RESERVED:
             continue
         if name not in known:
             what = f"unknown variable{_did_you_mean(name.upper(), [*known, *RESERVED])}"
             problems.add(f"environment: {name}", what)
         elif value.strip():
             values[known[name]] = value.strip()
-    return _validated_env(values, problems)
+            places[known[name]] = name
+    return _validated_env(values, places, problems)
 
 
-def _validated_env(values: Mapping[str, str], problems: _Problems) -> Layer:
-    places = {key: _env_name(key) for key in values}
+def _validated_env(
+    values: Mapping[str, str], places: Mapping[str, str], problems: _Problems
+) -> Layer:
     typed: Mapping[str, object] = values
     try:
         model = Settings.model_validate_strings(_nest(values))
         typed = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
-        _report(error, lambda key: f"environment: {_env_name(key)}", problems)
+        _report(error, lambda key: f"environment: {places.get(key, _env_name(key))}", problems)
     return Layer("env", typed, places)
 
 
@@ -271,10 +284,11 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
         info = model.model_fields.get(part)
         if info is None:
             return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
-        if not (isinstance(info.annotation, type) and issubclass(info.annotation, Block)):
+        block = _block(info)
+        if block is None:
             # What follows in `loc` names a branch of a union, which is no key.
             return ".".join(path), _must_be(info.description, detail["input"])
-        model = info.annotation
+        model = block
     return ".".join(path), _must_be("a block of keys", detail["input"])
 
 
@@ -297,14 +311,25 @@ def _did_you_mean(word: str, known: Iterable[str]) -> str:
 # --- dotted keys -----------------------------------------------------------------------------
 
 
-def _flatten(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(
+    nested: Mapping[str, Any], model: type[BaseModel] = Settings, prefix: str = ""
+) -> dict[str, Any]:
+    """Return the values by dotted key; a mapping that is no block is a value."""
     flat: dict[str, Any] = {}
     for key, value in nested.items():
-        if isinstance(value, Mapping):
-            flat |= _flatten(value, f"{prefix}{key}.")
+        info = model.model_fields.get(key)
+        block = _block(info) if info else None
+        if block and isinstance(value, Mapping):
+            flat |= _flatten(value, block, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat
+
+
+def _block(info: FieldInfo) -> type[Block] | None:
+    """Return the block that a key stands for; None if it is a value."""
+    kind = info.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Block) else None
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:

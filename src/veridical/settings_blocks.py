@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+import re
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AllowInfNan,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
+    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -30,10 +34,56 @@ Address = Annotated[
     Annotated[StrictStr, Field(pattern=r"^https?://.+")] | None,
     Field(description="an address that begins with http:// or https://, or null"),
 ]
+Switch = Annotated[StrictBool, Field(description="true or false")]
 Secret = Annotated[SecretStr | None, Field(description="a key, or null")]
 Name = Annotated[
     Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] | None,
     Field(description="NAME or NAME:MODEL, or null"),
+]
+
+
+def _names(value: object) -> object:
+    """Return descriptions by name; a list of names, or text with commas between them, has none."""
+    if isinstance(value, str) and not value.lstrip().startswith("{"):
+        value = [name.strip() for name in value.split(",")]
+    if isinstance(value, list):
+        value = dict.fromkeys(value, "")
+    value = _json_object(value)
+    if isinstance(value, dict) and not all(_described(*item) for item in value.items()):
+        raise ValueError
+    if value == {}:
+        raise ValueError
+    return value
+
+
+def _described(name: str, description: object) -> bool:
+    return bool(re.fullmatch(r"[^\W\d_]\w{0,39}", name)) and isinstance(description, str)
+
+
+def _json_object(value: object) -> object:
+    """Return what can be sent as JSON; text, as in the environment, is JSON itself."""
+    value = json.loads(value) if isinstance(value, str) else value
+    try:
+        json.dumps(value, allow_nan=False)
+    except TypeError as error:  # a date, which YAML has and JSON has not
+        raise ValueError from error
+    if value is not None and not isinstance(value, dict):
+        raise ValueError
+    if not all(isinstance(name, str) for name in value or ()):
+        raise ValueError
+    return value
+
+
+JsonObject = Annotated[
+    Any,
+    BeforeValidator(_json_object),
+    Field(description="names with values, in the environment as JSON, or null"),
+]
+
+Names = Annotated[
+    Any,
+    BeforeValidator(_names),
+    Field(description="names, each with a description where it helps, or null"),
 ]
 
 
@@ -60,11 +110,15 @@ class PolicySettings(Block):
 
 
 class OpenAISettings(Block):
-    """The block `openai:`: a chat endpoint with log-probabilities."""
+    """The block `openai:`: a chat endpoint; samples where it gives no log-probabilities."""
 
     base_url: Address = None
     api_key: Secret = None
     top_logprobs: Count = 20
+    sampling: Switch = True
+    samples_min: Count = 3
+    samples_max: Count = 10
+    extra_body: JsonObject = None
     concurrency: Count = 8
     timeout_s: Seconds = 30.0
 
@@ -95,6 +149,7 @@ class GgufSettings(Block):
     """The block `gguf:`: a language model in this process."""
 
     context_tokens: Count = 4096
+    top_logprobs: Count = 20
     timeout_s: Seconds = 60.0
 
 
@@ -144,3 +199,33 @@ class RequestSettings(Block):
         Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] | None,
         Field(description="a number from 0, or null for no limit"),
     ] = None
+
+
+class QuantitativeSettings(Block):
+    """The block `quantitative:`: how quotes are validated, named as in Spec 053."""
+
+    evidence_quote_validation_enabled: Switch = True
+    evidence_quote_validation_mode: Literal["substring", "fuzzy"] = Field(
+        default="substring", description="'substring' or 'fuzzy'"
+    )
+    evidence_quote_fuzzy_threshold: Annotated[
+        StrictFloat,
+        AllowInfNan(False),
+        Field(ge=0.5, le=1, description="a number from 0.5 to 1"),
+    ] = 0.85
+    evidence_quote_fail_on_all_rejected: Switch = False
+    evidence_quote_log_rejections: Switch = True
+
+
+class ExtractionSettings(Block):
+    """The block `extraction:`: a text model that copies evidence out of transcripts."""
+
+    backend: Name = None
+    keys: Names = None
+    strict: Switch = False
+    corrective_retry: Switch = False
+    max_tokens: Count = 2048
+    max_quotes: CountOrNone = None
+    timeout_s: Seconds = 300.0
+    failures: Annotated[StrictStr | None, Field(description="a folder, or null for none")] = None
+    hash_key: Secret = None

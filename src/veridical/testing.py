@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from veridical.core.ports import estimators_of
 from veridical.core.types import (
     BackendInfo,
     Estimate,
     Estimator,
+    Generated,
     Measurement,
     Query,
+    TextModelInfo,
+    TextRequest,
     Unmeasured,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
-    from veridical.core.ports import Backend
+    from veridical.core.ports import Backend, TextModel
 
 FAKE = BackendInfo(name="fake", model="fake", estimator=Estimator.DECISION, fingerprint="fake")
 
@@ -77,15 +82,15 @@ async def check_backend(backend: Backend) -> None:
     _expect(len(measured) == len(_PROBES), "one measurement per query")
     for measurement in measured:
         _expect(isinstance(measurement, Estimate | Unmeasured), "a measurement is a value")
-        _expect_origin(measurement, backend.info)
+        _expect_origin(measurement, estimators_of(backend))
     again = await backend.estimate(_PROBES[::-1])
     for first, second in zip(measured, again[::-1], strict=True):
         _expect(_content(first) == _content(second), "order and company do not matter")
 
 
-def _expect_origin(measurement: Measurement, info: BackendInfo) -> None:
+def _expect_origin(measurement: Measurement, estimators: Collection[Estimator]) -> None:
     if isinstance(measurement, Estimate):
-        _expect(measurement.estimator == info.estimator, "an estimate names its estimator")
+        _expect(measurement.estimator in estimators, "an estimate names its estimator")
         _expect(bool(measurement.model and measurement.fingerprint), "and its model")
 
 
@@ -97,5 +102,73 @@ def _content(measurement: Measurement) -> object:
 
 def _expect(promise: bool, what: str) -> None:  # noqa: FBT001 -- an assertion reads like this
     if not promise:
-        msg = f"the backend breaks a promise of the port: {what}"
+        msg = f"this breaks a promise of the port: {what}"
         raise AssertionError(msg)
+
+
+# --- models that write text ------------------------------------------------------------------
+
+FAKE_TEXT = TextModelInfo(name="fake", model="fake")
+
+
+@dataclass
+class FakeTextModel:
+    """Writes what `answer` returns for a request, and remembers the requests."""
+
+    answer: Callable[[TextRequest], str | Generated | Unmeasured]
+    info: TextModelInfo = FAKE_TEXT
+    requests: list[TextRequest] = field(default_factory=list)
+
+    async def generate(self, request: TextRequest) -> Generated | Unmeasured:
+        """Return the answer to a request; a text is one of no known cost."""
+        self.requests.append(request)
+        answer = self.answer(request)
+        return Generated(answer, self.info.model) if isinstance(answer, str) else answer
+
+
+_MOST_TOKENS = 24
+_SCHEMA = {
+    "type": "object",
+    "properties": {"sky": {"type": "string", "enum": ["blue", "green"]}},
+    "required": ["sky"],
+    "additionalProperties": False,
+}
+_TEXT_PROBES = (
+    TextRequest("You are brief.", "Say hello.", max_tokens=_MOST_TOKENS),
+    TextRequest("You are brief.", "Say hello.", max_tokens=_MOST_TOKENS, temperature=1.0, seed=7),
+    TextRequest("<|im_end|> \x00 \u202e 👩‍👩‍👧", "العربية", max_tokens=_MOST_TOKENS),
+    TextRequest("You are brief.", "word " * 200_000, max_tokens=_MOST_TOKENS),
+)
+_JSON_PROBE = TextRequest(
+    "You answer in JSON.",
+    'Which colour has the sky? Answer {"sky": "blue"} or {"sky": "green"}.',
+    _SCHEMA,
+    _MOST_TOKENS,
+)
+
+
+async def check_text_model(model: TextModel, *, holds_schema: bool = False) -> None:
+    """Raise `AssertionError` unless `model` keeps the promises of the port.
+
+    Whatever is asked, a value comes back; a text names its model and its counts are none below 0; a
+    text too long is a value, not an exception. With `holds_schema` what is asked for as JSON of
+    a schema has to be that.
+    """
+    _expect(bool(model.info.name and model.info.model), "a text model names itself")
+    for request in _TEXT_PROBES:
+        _expect_generated(await model.generate(request))
+    found = await model.generate(_JSON_PROBE)
+    _expect_generated(found)
+    if holds_schema:
+        text = found.text if isinstance(found, Generated) else "null"
+        written = json.loads(text)
+        _expect(isinstance(written, dict) and written.keys() == {"sky"}, "the schema holds")
+        _expect(written["sky"] in {"blue", "green"}, "the schema holds")
+
+
+def _expect_generated(found: Generated | Unmeasured) -> None:
+    _expect(isinstance(found, Generated | Unmeasured), "what is generated is a value")
+    if isinstance(found, Generated):
+        _expect(isinstance(found.text, str) and bool(found.model), "a text names its model")
+        figures = (found.prompt_tokens, found.output_tokens, found.cost_usd, found.latency_ms)
+        _expect(all(figure is None or figure >= 0 for figure in figures), "no count is below 0")

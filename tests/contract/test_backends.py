@@ -1,18 +1,55 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import anyio
 import pytest
 
 from veridical.core.ports import Backend
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.types import (
+    BackendInfo,
+    Estimate,
+    Estimator,
+    Measurement,
+    Query,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
-from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
+from veridical.pipeline.inference.wrappers import wrap
+from veridical.testing import _PROBES, FAKE, FakeBackend, check_backend, fake_estimate
 
-BACKENDS = {
+LARGE = BackendInfo("large", "l1", Estimator.LOGPROBS, "bbb")
+
+
+def _cascade() -> Cascade:
+    """Return a cascade of the real verifier, and of another that estimates in another way."""
+    answer = replace(fake_estimate(0.9), estimator=Estimator.LOGPROBS)
+    return Cascade(EmbeddedVerifier(), FakeBackend(lambda _: answer, LARGE))
+
+
+def _wrapped(backend: Backend) -> Backend:
+    """Return a backend in all wrappers."""
+    return wrap(
+        backend,
+        cache=":memory:",
+        deadline_s=600.0,
+        attempts=2,
+        retry_wait_s=0.001,
+        concurrency=2,
+        max_cost_usd=1.0,
+        price=lambda _: 0.0,
+        breaker_failures=100,
+    )
+
+
+BACKENDS: dict[str, Callable[[], Backend]] = {
     "embedded": EmbeddedVerifier,
+    "cascade": _cascade,
+    "a wrapped fake": lambda: _wrapped(FakeBackend(lambda _: fake_estimate(0.9))),
+    "a wrapped cascade": lambda: _wrapped(_cascade()),
     "fake": lambda: FakeBackend(lambda _: fake_estimate(0.9)),
     "failing": lambda: FakeBackend(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT)),
 }
@@ -25,6 +62,12 @@ def test_a_backend_keeps_the_promises_of_the_port(name: str) -> None:
     backend = BACKENDS[name]()
     assert isinstance(backend, Backend)
     anyio.run(check_backend, backend)
+
+
+def test_the_cascade_above_gives_estimates_of_both() -> None:
+    measured = anyio.run(_cascade().estimate, _PROBES)
+    found = {m.estimator for m in measured if isinstance(m, Estimate)}
+    assert found == {Estimator.CROSS_ENCODER, Estimator.LOGPROBS}
 
 
 class _Short(FakeBackend):

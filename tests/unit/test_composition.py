@@ -1,9 +1,26 @@
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from veridical.composition import build_backend, build_verifier
+from veridical.core.ports import Backend, estimators_of
+from veridical.core.types import Estimator
 from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.aliases import Operation
+from veridical.pipeline.inference.cascade import Cascade
+from veridical.pipeline.inference.claude import Claude
+from veridical.pipeline.inference.dialect import Dialect
+from veridical.pipeline.inference.embedded import EmbeddedVerifier
+from veridical.pipeline.inference.gguf import Gguf
+from veridical.pipeline.inference.openai_chat import OpenAIChat
+from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
+from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.inference.sampling import Plan
+from veridical.pipeline.inference.systemone import SystemOne
+from veridical.pipeline.inference.wrappers.asking import Wrapper
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
 
@@ -37,3 +54,138 @@ def test_a_backend_that_is_built_already_is_used_as_it_is() -> None:
 def test_what_is_neither_a_name_nor_a_backend_is_refused(backend: object) -> None:
     with pytest.raises(ConfigurationError, match="is a name or"):
         build_backend(Settings(), backend)
+
+
+# --- the backends that come with extras: built as they are, and not asked ---------------------
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Return a file that begins as a GGUF file does; the rest is read when it is loaded."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF" + bytes(60))
+    return path
+
+
+def settings(**blocks: object) -> Settings:
+    """Return settings with an address for each service, so that none needs a key."""
+    local = {"base_url": "http://127.0.0.1:9/v1"}
+    services = dict.fromkeys(("openai", "openai_decisions", "systemone", "anthropic"), local)
+    return Settings.model_validate(services | blocks)
+
+
+def inside(backend: Backend) -> Any:  # noqa: ANN401 -- of whatever class
+    while isinstance(backend, Wrapper):
+        backend = backend.wrapped
+    return backend
+
+
+@pytest.mark.spec("SPEC-08.27")
+@pytest.mark.parametrize(
+    ("name", "kind", "model", "estimator"),
+    [
+        ("openai:qwen3", OpenAIChat, "qwen3", Estimator.LOGPROBS),
+        ("openai-decisions", OpenAIDecisions, "gpt-6-luna", Estimator.DECISION),
+        ("openai-decisions:nimble", OpenAIDecisions, "nimble", Estimator.DECISION),
+        ("systemone", SystemOne, "jev-latest", Estimator.DECISION),
+        ("systemone:laya", SystemOne, "laya", Estimator.DECISION),
+        ("anthropic", Claude, "claude-haiku-5-5", Estimator.SAMPLING),
+        ("anthropic:claude-opus-5", Claude, "claude-opus-5", Estimator.SAMPLING),
+        ("haiku", Claude, "claude-haiku-5-5", Estimator.SAMPLING),
+        ("self", OpenAIChat, "qwen3", Estimator.LOGPROBS),
+        ("external", SystemOne, "jev-latest", Estimator.DECISION),
+        ("configurable", Claude, "claude-haiku-5-5", Estimator.SAMPLING),
+    ],
+)
+def test_each_backend_is_built_by_its_name(
+    name: str, kind: type, model: str, estimator: Estimator
+) -> None:
+    aliases = {"self": "openai:qwen3", "external": "systemone", "check": "haiku"}
+    built = build_backend(settings(aliases=aliases), name)
+    assert isinstance(built, Backend)
+    assert isinstance(inside(built), kind)
+    assert (built.info.model, built.info.estimator) == (model, estimator)
+
+
+def test_a_model_file_is_a_backend(model: Path) -> None:
+    built = inside(build_backend(settings(gguf={"top_logprobs": 7}), f"gguf:{model}"))
+    assert isinstance(built, Gguf)
+    assert (built.info.model, built._top_logprobs) == ("model.gguf", 7)
+
+
+@pytest.mark.spec("SPEC-08.27")
+@pytest.mark.parametrize(
+    ("operation", "kind"),
+    [("check", EmbeddedVerifier), ("memory", OpenAIChat), ("output", Claude), ("trace", Claude)],
+)
+def test_configurable_is_chosen_for_each_operation(operation: Operation, kind: type) -> None:
+    aliases = {"check": "embedded", "memory": "self", "output": "haiku", "trace": "anthropic"}
+    chosen = settings(aliases=aliases | {"self": "openai:qwen3"})
+    assert isinstance(
+        inside(build_backend(chosen, "configurable", operation=operation)),
+        kind,
+    )
+
+
+def test_a_cascade_is_built_of_both_its_backends(model: Path) -> None:
+    parts = {"first": f"gguf:{model}", "second": "haiku", "low": 0.1, "high": 0.9}
+    built = build_backend(settings(cascade=parts), "cascade")
+    assert isinstance(built, Cascade)
+    assert built.info.model == "model.gguf+claude-haiku-5-5"
+    assert estimators_of(built) == {Estimator.LOGPROBS, Estimator.SAMPLING}
+
+
+@pytest.mark.parametrize(
+    ("name", "cascade", "problem"),
+    [
+        ("cascade", {}, "no second backend"),
+        ("cascade", {"first": None, "second": "embedded"}, "no first backend"),
+        ("cascade", {"second": "cascade"}, "the cascade itself"),
+        ("cascade", {"first": "self", "second": "embedded"}, "the cascade itself"),
+        ("cascade:m", {"second": "embedded"}, "takes no model"),
+    ],
+)
+def test_a_cascade_that_cannot_be_says_why(
+    name: str, cascade: dict[str, object], problem: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        build_backend(settings(cascade=cascade, aliases={"self": "cascade"}), name)
+
+
+def test_the_options_of_a_chat_endpoint_reach_it() -> None:
+    block = {
+        "base_url": "http://127.0.0.1:9/v1",
+        "samples_max": 5,
+        "top_logprobs": 3,
+        "extra_body": {"seed": 7},
+    }
+    built = inside(build_backend(settings(openai=block), "openai:m"))
+    assert built._plan == Plan(3, 5)
+    assert built._dialect == Dialect(3)
+    assert built._extra_body == {"seed": 7}
+    off = build_backend(settings(openai=block | {"sampling": False}), "openai:m")
+    assert estimators_of(off) == {Estimator.LOGPROBS}
+
+
+@pytest.mark.parametrize("name", ["openai:m", "anthropic"])
+def test_sampling_stops_at_the_threshold_of_the_policy(name: str) -> None:
+    for threshold, expected in ((0.9, 0.9), (None, 0.7), (1.0, 0.7)):
+        chosen = settings(policy={"support_threshold": threshold})
+        assert inside(build_backend(chosen, name))._plan.threshold == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "price"), [("haiku", 0.1), ("anthropic", 0.1), ("openai:gpt-4.1", 2.0)]
+)
+def test_a_request_is_priced_by_the_full_name_of_its_model(name: str, price: float) -> None:
+    assert inside(build_backend(settings(), name))._price(Usage(100_000, 0)) == price / 10
+
+
+def test_a_price_file_wins_for_a_default_model_too(tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("claude-haiku-5-5: {input: 7.0, output: 9.0}\n")
+    built = build_backend(settings(prices=str(tmp_path / "prices.yaml")), "anthropic")
+    assert inside(built)._price(Usage(1_000_000, 0)) == 7.0
+
+
+def test_a_price_that_is_unknown_is_none() -> None:
+    assert inside(build_backend(settings(), "openai:nobody"))._price(Usage(1, 1)) is None

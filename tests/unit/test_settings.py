@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -199,6 +200,51 @@ def test_any_file_is_read_or_refused_by_name(
         assert error.hint  # noqa: PT017 -- either outcome is right
 
 
+def test_a_mapping_may_stand_in_the_file_and_as_json_in_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = {"seed": 7, "chat_template_kwargs": {"enable_thinking": False}}
+    (folder / "veridical.yaml").write_text(json.dumps({"openai": {"extra_body": body}}))
+    assert Settings.load().openai.extra_body == body
+    assert load_layers().effective()["openai.extra_body"][0] == body
+    # A mapping is one value: what the environment says takes its place, and is not put into it.
+    monkeypatch.setenv("VERIDICAL_OPENAI__EXTRA_BODY", '{"n": {"x": [1, 2.5, null]}}')
+    assert Settings.load().openai.extra_body == {"n": {"x": [1, 2.5, None]}}
+    assert Settings.load(openai={"extra_body": {}}).openai.extra_body == {}
+
+
+@pytest.mark.parametrize("value", ["[1]", '{"a": NaN}', "{", "7", '"x"', '{"a": 1'])
+def test_what_is_no_json_object_is_a_problem(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("VERIDICAL_OPENAI__EXTRA_BODY", value)
+    assert "EXTRA_BODY: must be names with values, in the environment as JSON" in problems()
+
+
+@pytest.mark.parametrize("value", ["2026-11-22", "{1: 2}", "{a: .inf}", "[a]", "{a: 2026-11-22}"])
+def test_what_json_has_no_words_for_is_a_problem(folder: Path, value: str) -> None:
+    (folder / "veridical.yaml").write_text(f"openai: {{extra_body: {value}}}")
+    assert "openai.extra_body: must be names with values" in problems()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "key", "expected"),
+    [
+        ("OPENAI__SAMPLING", "false", "sampling", False),
+        ("OPENAI__SAMPLING", "true", "sampling", True),
+        ("OPENAI__SAMPLES_MIN", "2", "samples_min", 2),
+        ("OPENAI__SAMPLES_MAX", "4", "samples_max", 4),
+        ("GGUF__TOP_LOGPROBS", "5", "top_logprobs", 5),
+    ],
+)
+def test_what_backends_take_can_be_set_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, key: str, expected: object
+) -> None:
+    monkeypatch.setenv(f"VERIDICAL_{name}", value)
+    block = getattr(Settings.load(), name.partition("__")[0].lower())
+    assert getattr(block, key) == expected
+    monkeypatch.setenv(f"VERIDICAL_{name}", "perhaps")
+    assert f"VERIDICAL_{name}: must be" in problems()
+
+
 def test_importing_the_package_does_not_import_pydantic() -> None:
     code = "import sys, veridical; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -207,9 +253,7 @@ def test_importing_the_package_does_not_import_pydantic() -> None:
 def test_every_setting_is_documented_as_it_is() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
     for key, (default, _) in load_layers().effective().items():
-        shown = (
-            "null" if default is None else f"`{default}`" if isinstance(default, str) else default
-        )
+        shown = f"`{default}`" if isinstance(default, str) else json.dumps(default)
         variable = "VERIDICAL_" + key.upper().replace(".", "__")
         assert f"| `{key}` | `{variable}` | {documented(field_of(key))} | {shown} |" in page
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.types import Stage
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo, Source
+    from veridical.core.types import BackendInfo, Measurement, Source
     from veridical.core.verdicts import Status, Verdict
 
 
@@ -24,11 +27,44 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Savings:
+    """How many queries each backend of a cascade was asked.
+
+    `stood_in` counts those that the second could not measure and the first had.
+    """
+
+    asked_first: int = 0
+    asked_second: int = 0
+    stood_in: int = 0
+
+    def __add__(self, other: Savings) -> Savings:
+        return Savings(
+            self.asked_first + other.asked_first,
+            self.asked_second + other.asked_second,
+            self.stood_in + other.stood_in,
+        )
+
+    @property
+    def saved(self) -> float | None:
+        """The share of queries (0 to 1) that the second was spared; None if there were none."""
+        return 1.0 - self.asked_second / self.asked_first if self.asked_first else None
+
+    @classmethod
+    def of(cls, measured: Iterable[Measurement]) -> Savings:
+        """Return what measurements say of the cascade they come from; nothing if from none."""
+        stages = Counter(measurement.stage for measurement in measured)
+        stood_in = stages[Stage.STOOD_IN]
+        second = stages[Stage.SECOND] + stood_in
+        return cls(stages[Stage.FIRST] + second, second, stood_in)
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Totals with their denominators.
 
     `overall_confidence` is the mean p1 of the checked claims that could be measured, None if none
-    could. `tokens` and `cost_usd` are None when the backend does not know them.
+    could. `tokens` and `cost_usd` are None when the backend does not know them, `cascade` when it
+    is none.
     """
 
     outcome: Outcome
@@ -42,6 +78,7 @@ class Summary:
     latency_ms: float
     cost_usd: float | None = None
     tokens: int | None = None
+    cascade: Savings | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.core.types import BackendInfo, Measurement, Query, Span
+    from veridical.core.types import (
+        BackendInfo,
+        Estimator,
+        Generated,
+        Measurement,
+        Query,
+        Span,
+        TextModelInfo,
+        TextRequest,
+        Unmeasured,
+    )
 
 
 @runtime_checkable
@@ -16,6 +26,10 @@ class Backend(Protocol):
 
     `estimate` returns one measurement per query, in order, and never raises for one bad item:
     what could not be measured is an `Unmeasured` with its reason.
+
+    Estimates come from the estimator that `info` names. A backend with several (a cascade, or one
+    that samples where there are no log-probabilities) has a property `estimators` with all of them,
+    see `estimators_of`.
     """
 
     @property
@@ -25,6 +39,26 @@ class Backend(Protocol):
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
+        ...
+
+
+def estimators_of(backend: Backend) -> frozenset[Estimator]:
+    """Return the estimators that the estimates of a backend may come from."""
+    several: frozenset[Estimator] | None = getattr(backend, "estimators", None)
+    return frozenset({backend.info.estimator}) if several is None else several
+
+
+@runtime_checkable
+class TextModel(Protocol):
+    """Writes text. What fails is an `Unmeasured` with its reason; nothing is raised for a text."""
+
+    @property
+    def info(self) -> TextModelInfo:
+        """Name and model."""
+        ...
+
+    async def generate(self, request: TextRequest) -> Generated | Unmeasured:
+        """Return what the model writes; several requests may be under way at once."""
         ...
 
 

@@ -6,10 +6,14 @@ All are frozen. Offsets are code points into the original text, `start` inclusiv
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from veridical.errors import SourceError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -266,13 +270,24 @@ class UnmeasuredReason(StrEnum):
     DISABLED = "disabled"
 
 
+class Stage(StrEnum):
+    """Which backend of a cascade decided about a query, and whether the second was asked."""
+
+    FIRST = "first"
+    """The second was spared."""
+    SECOND = "second"
+    """The first was in doubt; what the second found, or its failure, counts."""
+    STOOD_IN = "stood_in"
+    """The first was in doubt, but the second could not measure it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """P(claim | context) as a distribution, with an interval for `supported`.
 
     The three probabilities sum to 1. A yes/no-only backend cannot tell the last two apart and
     leaves both None. `low` and `high` bound `supported`. `tokens` and `cost_usd` are None when
-    unknown.
+    unknown, `stage` outside of cascades.
     """
 
     supported: float
@@ -288,6 +303,7 @@ class Estimate:
     tokens: int | None = None
     cost_usd: float | None = None
     cached: bool = False
+    stage: Stage | None = None
 
     def __post_init__(self) -> None:
         for name in ("supported", "low", "high"):
@@ -311,12 +327,14 @@ class Estimate:
 class Unmeasured:
     """No estimate, and why. `detail` carries no text of the claim or its context.
 
-    `retry_after_s` is how many seconds the service asked to wait before it is asked again.
+    `retry_after_s` is how many seconds the service asked to wait before it is asked again. `stage`
+    is None outside of cascades.
     """
 
     reason: UnmeasuredReason
     detail: str = ""
     retry_after_s: float | None = None
+    stage: Stage | None = None
 
 
 Measurement = Estimate | Unmeasured
@@ -336,6 +354,52 @@ class BackendInfo:
     fingerprint: str
     support_threshold: float = 0.7
     contradiction_threshold: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TextModelInfo:
+    """What a text model says of itself: the name it is found by, and its model."""
+
+    name: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextRequest:
+    """What a text model is to write: its instructions, and what the user says.
+
+    `schema` is the JSON Schema of an object that the text is to be; a service that cannot hold a
+    model to it writes what it likes. At most `max_tokens` are written. `seed` is for those who
+    sample, that is at a `temperature` above 0.
+    """
+
+    system: str = field(repr=False)
+    user: str = field(repr=False)
+    schema: Mapping[str, object] | None = None
+    max_tokens: int = 1024
+    temperature: float = 0.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1 or not self.temperature >= 0:
+            msg = "a text needs a max_tokens of 1 or more and a temperature of 0 or more"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A text that a model wrote; `cut_off` if the limit on its tokens ended it.
+
+    Tokens and cost are None where unknown.
+    """
+
+    text: str = field(repr=False)
+    model: str
+    cut_off: bool = False
+    prompt_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
 
 
 def ensure_probability(value: object, name: str) -> None:

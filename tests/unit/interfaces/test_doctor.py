@@ -296,6 +296,16 @@ def test_a_cascade_is_usable_if_both_its_backends_are(which: int) -> None:
     assert not anyio.run(Cascade(*backends).probe).ok
 
 
+def test_a_cascade_that_is_configured_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_CASCADE__FIRST", "good:small")
+    monkeypatch.setenv("VERIDICAL_CASCADE__SECOND", "remote:large")
+    found = finding("cascade")
+    assert (found["state"], found["model"]) == ("usable", "small+large")
+    assert found["detail"] == "good answers; good answers without log-probabilities"
+    monkeypatch.setenv("VERIDICAL_CASCADE__SECOND", "down")
+    assert finding("cascade")["state"] == "not_usable"
+
+
 # --- secrets ---------------------------------------------------------------------------------
 
 

@@ -7,23 +7,28 @@ costs next to nothing, as what the first decides lies outside of the band around
 there a threshold a little higher or lower changes nothing. Where it would, the second is asked. (A
 policy that sets thresholds of its own has them for both; choose the band around them.)
 
-Each estimate names the backend that made it. One that the second made carries what both took
-(latency, tokens, cost). Put a cache or a budget around the two parts, not around the cascade: it
-would keep an estimate that stands in for an answer the second could not give.
+Each estimate names the backend that made it, and each measurement says whether the second was asked
+(`stage`). An estimate that the second made carries what both took (latency, tokens, cost). Put a
+cache or a budget around the two parts, not around the cascade: it would keep an estimate that
+stands in for an answer the second could not give.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from veridical.core.assessment import Savings
+from veridical.core.ports import estimators_of
 from veridical.core.types import (
     BackendInfo,
     Estimate,
     Estimator,
     Measurement,
     Query,
+    Stage,
     ensure_probability,
 )
 from veridical.errors import BackendError, ConfigurationError
@@ -37,24 +42,9 @@ if TYPE_CHECKING:
 
 LOW, HIGH = 0.15, 0.85
 
+_CHECK = "Run veridical.testing.check_backend on it"
+
 Number = TypeVar("Number", int, float)
-
-
-@dataclass(frozen=True, slots=True)
-class Savings:
-    """How many queries each backend was asked since the cascade was made.
-
-    `stood_in` counts those that the second could not measure and the first had.
-    """
-
-    asked_first: int = 0
-    asked_second: int = 0
-    stood_in: int = 0
-
-    @property
-    def saved(self) -> float | None:
-        """The share of queries (0 to 1) that the second was spared; None if there were none."""
-        return 1.0 - self.asked_second / self.asked_first if self.asked_first else None
 
 
 def create(
@@ -90,6 +80,7 @@ class Cascade:
         self._first, self._second = first, second
         self._low, self._high = low, high
         self._savings = Savings()
+        self._counting = threading.Lock()
 
     @property
     def info(self) -> BackendInfo:
@@ -107,33 +98,29 @@ class Cascade:
     @property
     def estimators(self) -> frozenset[Estimator]:
         """The estimators that its estimates may come from."""
-        return frozenset({self._first.info.estimator, self._second.info.estimator})
+        return estimators_of(self._first) | estimators_of(self._second)
 
     @property
     def savings(self) -> Savings:
-        """How often each backend was asked so far."""
+        """How often each backend was asked since the cascade was made."""
         return self._savings
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
         if not queries:
             return []
-        measured = list(await _ask(self._first, queries))
-        asked = [i for i, measurement in enumerate(measured) if self._in_doubt(measurement)]
+        first = await _ask(self._first, queries)
+        asked = [i for i, measurement in enumerate(first) if self._in_doubt(measurement)]
         second: Sequence[Measurement] = []
         if asked:
             second = await _ask(self._second, [queries[i] for i in asked])
-        stood_in = 0
-        for i, answer in zip(asked, second, strict=True):
-            chosen = self._choose(measured[i], answer)
-            stood_in += chosen is measured[i]
-            measured[i] = chosen
-        past = self._savings
-        self._savings = Savings(
-            past.asked_first + len(queries),
-            past.asked_second + len(asked),
-            past.stood_in + stood_in,
-        )
+        answers = dict(zip(asked, second, strict=True))
+        measured = [
+            self._choose(one, answers[i]) if i in answers else replace(one, stage=Stage.FIRST)
+            for i, one in enumerate(first)
+        ]
+        with self._counting:
+            self._savings += Savings.of(measured)
         return measured
 
     async def probe(self) -> Probe:
@@ -155,22 +142,28 @@ class Cascade:
 
     def _choose(self, first: Measurement, second: Measurement) -> Measurement:
         if not isinstance(first, Estimate):
-            return second
+            return replace(second, stage=Stage.SECOND)
         if isinstance(second, Estimate):
             return replace(
                 second,
+                stage=Stage.SECOND,
                 latency_ms=_sum(first.latency_ms, second.latency_ms),
                 tokens=_sum(first.tokens, second.tokens),
                 cost_usd=_sum(first.cost_usd, second.cost_usd),
             )
-        return first if self._read_alike(first) else second
+        if self._read_alike(first):
+            return replace(first, stage=Stage.STOOD_IN)
+        return replace(second, stage=Stage.SECOND)
 
 
 async def _ask(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
     measured = await backend.estimate(queries)
     if len(measured) != len(queries):
         msg = f"{backend.info.name} gave {len(measured)} measurements for {len(queries)} queries"
-        raise BackendError(msg, hint="Run veridical.testing.check_backend on it")
+        raise BackendError(msg, hint=_CHECK)
+    if not all(isinstance(measurement, Measurement) for measurement in measured):
+        msg = f"{backend.info.name} gave something that is no measurement"
+        raise BackendError(msg, hint=_CHECK)
     return measured
 
 

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Estimate, Estimator, Query
-from veridical.pipeline.inference.probing import Probe, Probing
+from veridical.core.types import Estimate, Estimator
+from veridical.pipeline.inference.probing import QUESTION, Probe, Probing
 
 if TYPE_CHECKING:
     from veridical.core.ports import Backend
     from veridical.core.types import Measurement
 
-QUESTION = Query("The sky is blue.", "On a clear day the sky is blue.")
 TIMEOUT_S = 60.0
 
 

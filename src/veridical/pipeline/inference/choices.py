@@ -12,8 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from veridical.core.fencing import fenced
 from veridical.pipeline.inference.failures import malformed
-from veridical.pipeline.inference.prompts import fenced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

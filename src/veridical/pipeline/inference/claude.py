@@ -7,7 +7,7 @@ order of the queries; `claims_per_request=1` asks about each alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -23,7 +23,6 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
-from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.claude_client import make_client, make_http_client
 from veridical.pipeline.inference.claude_messages import (
     Reply,
@@ -34,9 +33,10 @@ from veridical.pipeline.inference.claude_messages import (
     shuffled,
 )
 from veridical.pipeline.inference.failures import unmeasured_error
-from veridical.pipeline.inference.prices import Usage, cost_usd
-from veridical.pipeline.inference.probing import Probe
+from veridical.pipeline.inference.prices import Bill, Usage, cost_usd
+from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
+from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -49,7 +49,6 @@ DEFAULT_MODEL = "haiku"
 MODELS = {"haiku": "claude-haiku-5-5"}
 """Short names and the models they stand for."""
 
-_PROBE = Query("The sky is blue.", "On a clear day the sky is blue.")
 # One claim may be why all that were asked about with it got no answer.
 _MAY_BE_ONE_CLAIM = frozenset({UnmeasuredReason.MALFORMED_REPLY, UnmeasuredReason.CONTEXT_TOO_LONG})
 
@@ -108,15 +107,8 @@ class Claude:
         claims_per_request: int = 20,
         price: Callable[[Usage], float | None] | None = None,
     ) -> None:
-        options = {
-            "concurrency": concurrency,
-            "timeout_s": timeout_s,
-            "claims_per_request": claims_per_request,
-        }
-        for name, value in options.items():
-            if not value > 0:
-                msg = f"{name} must be more than 0, not {value}"
-                raise ConfigurationError(msg, hint="Leave it out for the default")
+        ensure_positive(concurrency=concurrency, timeout_s=timeout_s)
+        ensure_positive(claims_per_request=claims_per_request)
         model = MODELS.get(model, model)
         self._plan = plan or Plan()
         self._client = make_client(base_url, api_key, timeout_s)
@@ -138,7 +130,7 @@ class Claude:
         if not queries:
             return []
         found: dict[Query, Measurement] = {}
-        bills = {query: _Bill(self._price) for query in queries}
+        bills = {query: Bill(self._price) for query in queries}
         limiter = anyio.CapacityLimiter(self._concurrency)
 
         async def work(client: AsyncAnthropic, batch: list[Query]) -> None:
@@ -157,7 +149,9 @@ class Claude:
     async def probe(self) -> Probe:
         """Ask the service one tiny question; what goes wrong is in the value."""
         async with self._open() as client:
-            reply = await self._ask(client, anyio.CapacityLimiter(1), _PROBE, [_PROBE.claim], [0])
+            reply = await self._ask(
+                client, anyio.CapacityLimiter(1), QUESTION, [QUESTION.claim], [0]
+            )
         answers = reply.answers
         if isinstance(answers, Unmeasured):
             detail = f"{answers.reason}: {answers.detail}"
@@ -175,7 +169,7 @@ class Claude:
         self,
         ask: Callable[[Query, Sequence[str], Sequence[int]], Awaitable[Reply]],
         batch: Sequence[Query],
-        bills: Sequence[_Bill],
+        bills: Sequence[Bill],
     ) -> list[Measurement]:
         started = perf_counter()
         claims = [query.claim for query in batch]
@@ -218,28 +212,6 @@ class Claude:
             refused = isinstance(getattr(error, "status_code", None), int)
             return Reply(unmeasured_error(error), Usage(0, 0) if refused else None)
         return read_reply(body, order)
-
-
-@dataclass(slots=True)
-class _Bill:
-    """What one claim's part of its requests came to; None once a part is unknown."""
-
-    price: Callable[[Usage], float | None]
-    tokens: int | None = 0
-    cost_usd: float | None = 0.0
-
-    def add(self, usage: Usage | None, share: int, shares: int) -> None:
-        """Add share number `share` of a request: the shares of its tokens sum to all of them."""
-        cost = None if usage is None else self.price(usage)
-        if usage is None or self.tokens is None:
-            self.tokens = None
-        else:
-            whole, rest = divmod(usage.prompt_tokens + usage.output_tokens, shares)
-            self.tokens += whole + (share < rest)
-        if cost is None or self.cost_usd is None:
-            self.cost_usd = None
-        else:
-            self.cost_usd += cost / shares
 
 
 def _batches(queries: Sequence[Query], size: int) -> Iterator[list[Query]]:

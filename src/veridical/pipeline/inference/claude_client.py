@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.pipeline.inference.services import NO_KEY, ensure_url, tls
 
 if TYPE_CHECKING:
-    import ssl
-
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
-
-_NO_KEY = "none"
 
 
 def make_client(base_url: str | None, api_key: str | None, timeout_s: float) -> AsyncAnthropic:
@@ -23,9 +18,8 @@ def make_client(base_url: str | None, api_key: str | None, timeout_s: float) -> 
     with it, only `api_key` is sent. `ConfigurationError` if there is no key at all, or no address
     in `base_url`; `MissingExtraError` without the SDK.
     """
-    if base_url is not None and not _is_address(base_url):
-        msg = "base_url is not the address of a server"  # not repeated: it may hold a password
-        raise ConfigurationError(msg, hint="It looks like https://gateway.example")
+    if base_url is not None:
+        ensure_url(base_url, example="https://gateway.example")
     try:
         import anthropic
     except ImportError as error:
@@ -36,7 +30,7 @@ def make_client(base_url: str | None, api_key: str | None, timeout_s: float) -> 
     try:
         return anthropic.AsyncAnthropic(
             base_url=base_url,
-            api_key=api_key or (_NO_KEY if base_url else None),
+            api_key=api_key or (NO_KEY if base_url else None),
             timeout=timeout_s,
             max_retries=0,
             http_client=make_http_client(),
@@ -51,20 +45,4 @@ def make_http_client() -> DefaultAsyncHttpxClient:
     """Return the connections of one event loop, for the client or a copy of it."""
     import anthropic
 
-    return anthropic.DefaultAsyncHttpxClient(verify=_tls())
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    # Made once: reading the system's certificates takes longer than a request.
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return anthropic.DefaultAsyncHttpxClient(verify=tls("httpx2"))

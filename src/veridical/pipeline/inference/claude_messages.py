@@ -14,11 +14,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.fencing import fenced
 from veridical.core.types import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prices import Usage
-from veridical.pipeline.inference.prompts import Answer, fenced, prompt_for
+from veridical.pipeline.inference.prompts import Answer, prompt_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

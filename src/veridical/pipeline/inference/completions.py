@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 class Completion:
     """What a completion says of its first token: pairs of token and natural log-probability.
 
-    `top` is None if there are no log-probabilities; `usage` is None if it was not reported.
-    `text` is the answer as text, for estimates from samples.
+    `top` is None if there are no log-probabilities, or only that of the chosen token; `usage` is
+    None if it was not reported. `text` is the answer as text, for estimates from samples; `cut_off`
+    says whether the limit on its tokens ended it.
     """
 
     top: tuple[tuple[str, float], ...] | None
     usage: Usage | None
     text: str = ""
+    cut_off: bool = False
 
     @property
     def tokens(self) -> int | None:
@@ -52,7 +54,8 @@ def read_completion(raw: object) -> Completion | Unmeasured:
         top = _top(choice)
     except _ShapeError as error:
         return malformed(str(error))
-    return Completion(top, _usage(raw), text if isinstance(text, str) else "")
+    said = text if isinstance(text, str) else ""
+    return Completion(top, _usage(raw), said, cut_off=choice.get("finish_reason") == "length")
 
 
 class _ShapeError(Exception):
@@ -77,9 +80,9 @@ def _top(choice: dict[str, Any]) -> tuple[tuple[str, float], ...] | None:
     if not content:
         return None
     first = _at(content, 0, dict)
-    # Without alternatives the token that was chosen, at temperature 0 the most probable, is left.
-    tokens = _at(first, "top_logprobs", list) if first.get("top_logprobs") else [first]
-    return tuple(_pair(token) for token in tokens)
+    if not first.get("top_logprobs"):
+        return None  # of the chosen token alone, YES at 0.4 would be the only answer, hence certain
+    return tuple(_pair(token) for token in _at(first, "top_logprobs", list))
 
 
 def _pair(token: object) -> tuple[str, float]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import anyio
 
 from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.errors import ConfigurationError, VeridicalError
+from veridical.errors import VeridicalError
 from veridical.pipeline.inference.choices import (
     Distribution,
     instructions_for,
@@ -24,7 +23,8 @@ from veridical.pipeline.inference.choices import (
     state_for,
 )
 from veridical.pipeline.inference.failures import malformed, unmeasured_error
-from veridical.pipeline.inference.probing import Probe
+from veridical.pipeline.inference.probing import QUESTION, Probe
+from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend
     from veridical.core.types import BackendInfo
     from veridical.pipeline.inference.replies import Reply
-
-PROBE = Query("The sky is blue.", "On a clear day the sky is blue.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +47,8 @@ class Limits:
     claims_per_request: int
 
     def __post_init__(self) -> None:
-        for name in ("timeout_s", "concurrency", "claims_per_request"):
-            if not getattr(self, name) > 0:
-                msg = f"{name} must be more than 0, not {getattr(self, name)}"
-                raise ConfigurationError(msg, hint="Leave it out for the default")
+        ensure_positive(timeout_s=self.timeout_s, concurrency=self.concurrency)
+        ensure_positive(claims_per_request=self.claims_per_request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,22 +203,9 @@ def shares(total: int | None, parts: int) -> list[int | None]:
 async def probe_with(backend: Backend) -> Probe:
     """Ask a backend one tiny question; what goes wrong is in the value."""
     try:
-        measurement = (await backend.estimate([PROBE]))[0]
+        measurement = (await backend.estimate([QUESTION]))[0]
     except VeridicalError as error:
         return Probe(ok=False, detail=str(error))
     if isinstance(measurement, Unmeasured):
         return Probe(ok=False, detail=f"{measurement.reason}: {measurement.detail}")
     return Probe(ok=True, detail=f"{measurement.model} decides")
-
-
-def ensure_url(url: str) -> str:
-    """Return the address of a server without a slash at its end; `ConfigurationError` otherwise."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        msg = "base_url is not the address of a server"  # not repeated: it may hold a password
-        raise ConfigurationError(msg, hint="It looks like http://127.0.0.1:8080")
-    return url.rstrip("/")

@@ -24,7 +24,8 @@ _TOO_LONG = re.compile(
     r"|maximum context"
     r"|(?:prompt|input|request) is too (?:long|large)"
     r"|exceeds? (?:the )?(?:model'?s? )?(?:context|maximum (?:input|prompt))"
-    r"|too many (?:input )?tokens",
+    r"|too many (?:input )?tokens"
+    r"|(?:max_tokens|token_limit)_exceeded",  # all that Jev says of it
     re.IGNORECASE,
 )
 _TIMEOUTS = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})

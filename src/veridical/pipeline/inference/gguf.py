@@ -40,6 +40,7 @@ from veridical.pipeline.inference.llama_cpp import (
 )
 from veridical.pipeline.inference.logprobs import read_logprobs
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
+from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,9 +70,9 @@ def create(
     if not model:
         msg = "the backend gguf has no default model"
         raise ConfigurationError(msg, hint=_NO_FILE)
-    threads = _processors() if threads is None else threads
-    _ensure_positive(threads=threads, context_tokens=context_tokens)
-    _ensure_positive(timeout_s=timeout_s, top_logprobs=top_logprobs)
+    threads = processors() if threads is None else threads
+    ensure_positive(threads=threads, context_tokens=context_tokens)
+    ensure_positive(timeout_s=timeout_s, top_logprobs=top_logprobs)
     load = Load(Path(model).expanduser(), context_tokens, threads)
     return Gguf(load, timeout_s=timeout_s, top_logprobs=top_logprobs)
 
@@ -196,15 +197,14 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(b"%d\n" % size + first + last).hexdigest()
 
 
-def _processors() -> int:
+def ensure_gguf(path: Path) -> None:
+    """Raise `ConfigurationError` unless there is a GGUF file at `path`."""
+    _digest(path)
+
+
+def processors() -> int:
+    """Return how many processors this process may use."""
     # Not every system has affinity; where it does, containers and taskset are respected.
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _ensure_positive(**options: float) -> None:
-    for name, value in options.items():
-        if not value > 0:
-            msg = f"{name} must be more than 0, not {value}"
-            raise ConfigurationError(msg, hint="Leave it out for the default")

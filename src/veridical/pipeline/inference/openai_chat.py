@@ -1,15 +1,16 @@
-"""Any OpenAI-compatible chat endpoint that gives log-probabilities (extra `openai`).
+"""Any OpenAI-compatible chat endpoint (extra `openai`): log-probabilities, or else samples.
 
 OpenAI, vLLM, llama.cpp, Ollama and LM Studio agree on the shape of a request but not on every
 argument. The backend begins with what most of them accept and gives way when a server refuses; what
-worked is remembered (`Dialect`).
+worked is remembered (`Dialect`). A server or a model that gives no log-probabilities is asked
+repeatedly for its answer (`sampling`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,27 +24,30 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
-from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.completions import Completion, parse_completion
-from veridical.pipeline.inference.failures import unmeasured_error
-from veridical.pipeline.inference.logprobs import read_logprobs
-from veridical.pipeline.inference.prices import Usage, cost_usd
-from veridical.pipeline.inference.probing import Probe
+from veridical.pipeline.inference.dialect import Dialect, refusal_of
+from veridical.pipeline.inference.failures import malformed, unmeasured_error
+from veridical.pipeline.inference.logprobs import Reading, read_logprobs
+from veridical.pipeline.inference.prices import Bill, Usage, cost_usd
+from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
+from veridical.pipeline.inference.sampling import Plan, answer_in, sample
+from veridical.pipeline.inference.services import (
+    ensure_positive,
+    openai_client,
+    openai_connections,
+)
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from openai import AsyncOpenAI
 
-NO_LOGPROBS = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "no log-probabilities")
+    from veridical.pipeline.inference.prompts import Answer
+    from veridical.pipeline.inference.sampling import Tally
 
-_CAPPED_TOP_LOGPROBS = 5
-_REFUSALS = frozenset({400, 403, 422, 501})
-_NO_KEY = "none"
-_SAID = 300  # characters of a refusal in plain text; a prompt that it repeats comes later
-_PROBE = Query("The sky is blue.", "On a clear day the sky is blue.")
+NO_LOGPROBS = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "no log-probabilities")
 
 
 def create(  # noqa: PLR0913 -- options of a backend are named arguments
@@ -53,6 +57,10 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
     base_url: str | None = None,
     api_key: str | None = None,
     top_logprobs: int = 20,
+    sampling: bool = True,
+    samples_min: int = 3,
+    samples_max: int = 10,
+    threshold: float = 0.7,
     concurrency: int = 8,
     timeout_s: float = 30.0,
     extra_body: Mapping[str, object] | None = None,
@@ -60,7 +68,9 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
 ) -> OpenAIChat:
     """Return a backend for a chat endpoint (entry point `openai`); nothing is asked yet.
 
-    `ConfigurationError` without a model or a key, `MissingExtraError` without the SDK.
+    Unless `sampling` is off, a claim takes `samples_min` to `samples_max` samples where there are
+    no log-probabilities, until it is decided at `threshold`. `ConfigurationError` without a model
+    or a key, or for impossible options, `MissingExtraError` without the SDK.
     """
     if not model:
         msg = "the backend openai has no default model"
@@ -70,6 +80,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         base_url=base_url,
         api_key=api_key,
         top_logprobs=top_logprobs,
+        plan=Plan(samples_min, samples_max, threshold) if sampling else None,
         concurrency=concurrency,
         timeout_s=timeout_s,
         extra_body=extra_body,
@@ -77,37 +88,8 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """The arguments that a server accepts; `top_logprobs` None: it gives no log-probabilities."""
-
-    top_logprobs: int | None
-    limit: str = "max_tokens"
-    temperature: bool = True
-
-    def arguments(self) -> dict[str, Any]:
-        """Return the arguments of a request: one token, the most probable one."""
-        arguments: dict[str, Any] = {self.limit: 1}
-        if self.temperature:
-            arguments["temperature"] = 0
-        if self.top_logprobs is not None:
-            arguments |= {"logprobs": True, "top_logprobs": self.top_logprobs}
-        return arguments
-
-    def after(self, refusal: str) -> Dialect | None:
-        """Return what to try after a refusal; None if it is about something else."""
-        if "max_completion_tokens" in refusal and self.limit == "max_tokens":
-            return replace(self, limit="max_completion_tokens")
-        if "logprobs" in refusal and self.top_logprobs is not None:
-            more = self.top_logprobs > _CAPPED_TOP_LOGPROBS
-            return replace(self, top_logprobs=_CAPPED_TOP_LOGPROBS if more else None)
-        if "temperature" in refusal and self.temperature:
-            return replace(self, temperature=False)
-        return None
-
-
 class OpenAIChat:
-    """P from the log-probabilities of the first answer token of a chat model.
+    """P from the log-probabilities of the first answer token of a chat model, or from samples.
 
     `base_url` is that of the endpoint (`http://127.0.0.1:8080/v1`). Without it the SDK takes
     address and key from its own environment variables; with it a key is sent only if `api_key` is
@@ -115,6 +97,10 @@ class OpenAIChat:
     ask for, `concurrency` how many requests run at once, `timeout_s` what one may take, and
     `extra_body` goes into each request as it is (`{"reasoning_effort": "none"}`). `price` is
     what a request costs in USD (default: the shipped price of the model, None if there is none).
+
+    Where there are no log-probabilities, a claim is asked about as often as `plan` says, at a
+    temperature of 1 (or the server's own, where it takes none); a `seed` in `extra_body` counts up.
+    Without a plan such a claim is unmeasured.
     """
 
     def __init__(  # noqa: PLR0913 -- see create
@@ -124,17 +110,20 @@ class OpenAIChat:
         base_url: str | None = None,
         api_key: str | None = None,
         top_logprobs: int = 20,
+        plan: Plan | None = None,
         concurrency: int = 8,
         timeout_s: float = 30.0,
         extra_body: Mapping[str, object] | None = None,
         price: Callable[[Usage], float | None] | None = None,
     ) -> None:
-        _ensure_positive(top_logprobs=top_logprobs, concurrency=concurrency, timeout_s=timeout_s)
-        self._client = _client(base_url, api_key, timeout_s)
+        ensure_positive(top_logprobs=top_logprobs, concurrency=concurrency, timeout_s=timeout_s)
+        self._client = openai_client("openai", base_url, api_key, timeout_s)
         self._concurrency = concurrency
         self._timeout_s = timeout_s
         self._extra_body = dict(extra_body or {})
         self._dialect = Dialect(top_logprobs)
+        self._has_logprobs = False
+        self._plan = plan
         self._price = price or partial(cost_usd, model)
         address = str(self._client.base_url)
         extra = repr(sorted(self._extra_body.items()))
@@ -142,8 +131,15 @@ class OpenAIChat:
             name="openai",
             model=model,
             estimator=Estimator.LOGPROBS,
-            fingerprint=fingerprint(model, address, str(top_logprobs), extra),
+            fingerprint=fingerprint(model, address, str(top_logprobs), repr(plan), extra),
+            support_threshold=(plan or Plan()).threshold,
         )
+
+    @property
+    def estimators(self) -> frozenset[Estimator]:
+        """The estimators that its estimates may come from."""
+        sampled = {Estimator.SAMPLING} if self._plan else set()
+        return frozenset({Estimator.LOGPROBS} | sampled)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
@@ -154,146 +150,160 @@ class OpenAIChat:
         # Those with one context follow each other, so that a server finds it in its prefix cache.
         order = iter(sorted(range(len(queries)), key=lambda i: prompts[i].context))
 
-        async def work(client: AsyncOpenAI) -> None:
+        async def work(line: _Line) -> None:
             for i in order:
-                results[i] = await self._measure(client, prompts[i])
+                results[i] = await self._measure(line, prompts[i])
 
-        async with self._open() as client, anyio.create_task_group() as tasks:
+        async with self._open() as line, anyio.create_task_group() as tasks:
             for _ in range(min(self._concurrency, len(queries))):
-                tasks.start_soon(work, client)
+                tasks.start_soon(work, line)
         return [result for result in results if result is not None]
 
     async def probe(self) -> Probe:
         """Ask the endpoint one tiny question; what goes wrong is in the value."""
-        async with self._open() as client:
-            completion = await self._ask(client, prompt_for(_PROBE))
-        if completion is NO_LOGPROBS or (isinstance(completion, Completion) and not completion.top):
-            return Probe(ok=True, detail="answers without log-probabilities", logprobs=False)
-        if isinstance(completion, Unmeasured):
-            return Probe(ok=False, detail=f"{completion.reason}: {completion.detail}")
-        reading = read_logprobs(completion.top or ())
-        if isinstance(reading, Unmeasured):
-            detail = f"answers with log-probabilities, but {reading.detail}"
-            return Probe(ok=True, detail=detail, logprobs=True)
-        return Probe(ok=True, detail="answers with log-probabilities", logprobs=True)
+        prompt, bill = prompt_for(QUESTION), Bill(self._price)
+        async with self._open() as line:
+            found = await self._ask(line, prompt, bill, self._dialect)
+            if found is NO_LOGPROBS or (isinstance(found, Completion) and not found.top):
+                return await self._probe_samples(line, prompt, bill)
+        if isinstance(found, Unmeasured):
+            return Probe(ok=False, detail=f"{found.reason}: {found.detail}")
+        reading = read_logprobs(found.top or ())
+        but = f", but {reading.detail}" if isinstance(reading, Unmeasured) else ""
+        return Probe(ok=True, detail=f"answers with log-probabilities{but}", logprobs=True)
 
-    def _open(self) -> AsyncOpenAI:
-        """Return a client of its own for one call: connections belong to one event loop."""
-        return self._client.copy(http_client=_http_client())
+    async def _probe_samples(self, line: _Line, prompt: Prompt, bill: Bill) -> Probe:
+        detail = "answers without log-probabilities"
+        if self._plan is None:
+            return Probe(ok=False, detail=f"{detail}, and sampling is off", logprobs=False)
+        answer = await self._answer(line, prompt, bill, 0)
+        if isinstance(answer, Unmeasured):
+            detail = f"no log-probabilities, and no sample: {answer.reason}: {answer.detail}"
+            return Probe(ok=False, detail=detail, logprobs=False)
+        samples = f"{self._plan.minimum} to {self._plan.maximum} samples a claim"
+        return Probe(ok=True, detail=f"{detail}; {samples}", logprobs=False)
 
-    async def _measure(self, client: AsyncOpenAI, prompt: Prompt) -> Measurement:
+    @asynccontextmanager
+    async def _open(self) -> AsyncIterator[_Line]:
+        """Open a client of its own for one call: connections belong to one event loop."""
+        async with self._client.copy(http_client=openai_connections()) as client:
+            yield _Line(client, anyio.CapacityLimiter(self._concurrency))
+
+    async def _measure(self, line: _Line, prompt: Prompt) -> Measurement:
         started = perf_counter()
-        completion = await self._ask(client, prompt)
+        bill = Bill(self._price)
+        found: Reading | Tally | Unmeasured = await self._read(line, prompt, bill)
+        if found is NO_LOGPROBS and self._plan is not None:
+            found = await self._sample(line, prompt, bill, self._plan)
+        if isinstance(found, Unmeasured):
+            return found
+        latency_ms = (perf_counter() - started) * 1000
+        return found.estimate(
+            self.info, latency_ms=latency_ms, tokens=bill.tokens, cost_usd=bill.cost_usd
+        )
+
+    async def _read(self, line: _Line, prompt: Prompt, bill: Bill) -> Reading | Unmeasured:
+        """Return what the log-probabilities say; `NO_LOGPROBS` if the server gives none."""
+        completion = await self._ask(line, prompt, bill, self._dialect)
         if isinstance(completion, Unmeasured):
             return completion
         if completion.top is None:
+            # Behind a gateway one server of several may have none. Where there is nothing else to
+            # ask for, a reply that lacks them by a fault must not end the asking.
+            if self._plan is not None and not self._has_logprobs:
+                self._dialect = replace(self._dialect, top_logprobs=None)
             return NO_LOGPROBS
-        reading = read_logprobs(completion.top)
-        if isinstance(reading, Unmeasured):
-            return reading
-        latency_ms = (perf_counter() - started) * 1000
-        usage = completion.usage
-        return reading.estimate(
-            self.info,
-            latency_ms=latency_ms,
-            tokens=completion.tokens,
-            cost_usd=None if usage is None else self._price(usage),
+        self._has_logprobs = True
+        return read_logprobs(completion.top)
+
+    async def _sample(
+        self, line: _Line, prompt: Prompt, bill: Bill, plan: Plan
+    ) -> Tally | Unmeasured:
+        """Return how often each answer was given."""
+        return await sample(
+            partial(self._answer, line, prompt, bill),
+            minimum=plan.minimum,
+            maximum=plan.maximum,
+            threshold=plan.threshold,
         )
 
-    async def _ask(self, client: AsyncOpenAI, prompt: Prompt) -> Completion | Unmeasured:
-        dialect: Dialect | None = self._dialect
-        while dialect is not None and dialect.top_logprobs is not None:
+    async def _answer(
+        self, line: _Line, prompt: Prompt, bill: Bill, number: int
+    ) -> Answer | Unmeasured:
+        """Return the answer that sample `number` gives."""
+        dialect: Dialect | None = replace(self._dialect, top_logprobs=None)
+        while dialect is not None:
+            completion = await self._ask(line, prompt, bill, dialect, number)
+            if isinstance(completion, Unmeasured):
+                return completion
+            if answer := answer_in(completion.text):
+                return answer
+            # Nothing said, or nothing but thoughts, for want of room.
+            thinks = completion.cut_off and completion.text.strip()[:7] in {"", "<think>"}
+            dialect = dialect.roomier() if thinks else None
+            if dialect is not None:
+                self._dialect = replace(self._dialect, room=dialect.room)
+        return malformed("the reply does not begin with an answer")
+
+    async def _ask(
+        self, line: _Line, prompt: Prompt, bill: Bill, dialect: Dialect, number: int | None = None
+    ) -> Completion | Unmeasured:
+        """Ask once, giving way to refusals; `number` is that of a sample, None if it is none."""
+        further: Dialect | None = dialect
+        while further is not None and further.sampled == (number is not None):
+            dialect = further
             try:
-                with anyio.fail_after(self._timeout_s):
-                    body = await self._post(client, prompt, dialect)
+                async with line.limiter:
+                    with anyio.fail_after(self._timeout_s):
+                        body = await self._post(line.client, prompt, dialect, number)
             except Exception as error:  # noqa: BLE001 -- a failing request is a value
                 failure = unmeasured_error(error)
-                dialect = dialect.after(_refusal(error, failure))
-                if dialect is None:
+                further = dialect.after(refusal_of(error, failure))
+                if further is None:
+                    # What was refused is not charged; of what broke off nobody knows.
+                    refused = isinstance(getattr(error, "status_code", None), int)
+                    bill.add(Usage(0, 0) if refused else None)
                     return failure
             else:
-                self._dialect = dialect
-                return parse_completion(body)
-        self._dialect = dialect or self._dialect
+                self._learn(dialect)
+                completion = parse_completion(body)
+                bill.add(None if isinstance(completion, Unmeasured) else completion.usage)
+                return completion
+        self._dialect = further or self._dialect
         return NO_LOGPROBS
 
-    async def _post(self, client: AsyncOpenAI, prompt: Prompt, dialect: Dialect) -> bytes:
+    def _learn(self, dialect: Dialect) -> None:
+        """Remember what worked; a sample says nothing of log-probabilities."""
+        if dialect.sampled:
+            dialect = replace(dialect, top_logprobs=self._dialect.top_logprobs)
+        self._dialect = dialect
+
+    async def _post(
+        self, client: AsyncOpenAI, prompt: Prompt, dialect: Dialect, number: int | None
+    ) -> bytes:
         response = await client.chat.completions.with_raw_response.create(
             model=self.info.model,
             messages=cast("Any", prompt.messages),  # the SDK's types name each role
-            extra_body=self._extra_body or None,
+            extra_body=_extra_body(self._extra_body, number) or None,
             **dialect.arguments(),
         )
         body: bytes = response.content
         return body
 
 
-def _refusal(error: Exception, failure: Unmeasured) -> str:
-    """Return what a server says of the arguments it refuses; empty if it refuses something else.
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The connections of one call, and how many requests they carry at once."""
 
-    Only what describes the error is read: some servers repeat the request, prompt and all.
-    """
-    status = getattr(error, "status_code", None)
-    if status not in _REFUSALS or failure.reason is UnmeasuredReason.CONTEXT_TOO_LONG:
-        return ""
-    body = getattr(error, "body", None)
-    if not isinstance(body, Mapping):
-        return str(body)[:_SAID]
-    said = (body.get(key) for key in ("param", "message", "detail"))
-    return " ".join(text for text in said if isinstance(text, str))
+    client: AsyncOpenAI
+    limiter: anyio.CapacityLimiter
 
 
-def _client(base_url: str | None, api_key: str | None, timeout_s: float) -> AsyncOpenAI:
-    try:
-        import openai
-    except ImportError as error:
-        msg = "the backend openai needs the SDK of the same name"
-        hint = "Install it with pip install 'veridical[openai]'"
-        raise MissingExtraError(msg, hint=hint) from error
-    if base_url is not None:
-        _ensure_url(base_url)
-    try:
-        return openai.AsyncOpenAI(
-            base_url=base_url,
-            api_key=api_key or (_NO_KEY if base_url else None),
-            timeout=timeout_s,
-            max_retries=0,
-            http_client=_http_client(),
-        )
-    except openai.OpenAIError as error:
-        msg = "the backend openai has neither a key nor the address of a server that needs none"
-        raise ConfigurationError(msg, hint="Set OPENAI_API_KEY, or give base_url") from error
-
-
-def _http_client() -> Any:  # noqa: ANN401 -- of the library that the SDK brings with it
-    import openai
-
-    return openai.DefaultAsyncHttpxClient(verify=_tls())
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    # Made once: reading the system's certificates takes longer than a request.
-    import httpx2
-
-    return httpx2.create_ssl_context()
-
-
-def _ensure_positive(**options: float) -> None:
-    for name, value in options.items():
-        if not value > 0:
-            msg = f"{name} must be more than 0, not {value}"
-            raise ConfigurationError(msg, hint="Leave it out for the default")
-
-
-def _ensure_url(url: str) -> None:
-    import httpx2
-
-    try:
-        parsed = httpx2.URL(url)
-        usable = parsed.scheme in {"http", "https"} and bool(parsed.host)
-    except httpx2.InvalidURL:
-        usable = False
-    if not usable:
-        msg = "base_url is not the address of a server"  # not repeated: it may hold a password
-        raise ConfigurationError(msg, hint="It looks like http://127.0.0.1:8080/v1")
+def _extra_body(given: Mapping[str, object], number: int | None) -> dict[str, object]:
+    """Return what goes into a request; samples that had to be alike would be one sample."""
+    extra = dict(given)
+    if number is not None:
+        extra.pop("temperature", None)
+        if isinstance(seed := extra.get("seed"), int):
+            extra["seed"] = seed + number
+    return extra

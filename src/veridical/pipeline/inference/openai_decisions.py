@@ -6,28 +6,20 @@ probabilities or is a refusal. Fireworks, OpenRouter and gateways serve it too.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.types import BackendInfo, Estimator, Measurement, Query
-from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.choices import WORDS
-from veridical.pipeline.inference.decisions import (
-    Batch,
-    Limits,
-    decide,
-    ensure_url,
-    probe_with,
-)
+from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prompts import fingerprint
 from veridical.pipeline.inference.replies import parsed, read_envelope
+from veridical.pipeline.inference.services import openai_client, openai_connections
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Mapping, Sequence
 
-    from openai import AsyncOpenAI
     from openai.types.decision_create_params import QuestionQuestionParamChoice
 
     from veridical.core.types import Unmeasured
@@ -37,8 +29,6 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "gpt-6-luna"
 MOST_QUESTIONS = 400
 """The most questions that one request may ask."""
-
-_NO_KEY = "none"
 
 
 def create(  # noqa: PLR0913 -- options of a backend are named arguments
@@ -78,7 +68,7 @@ class OpenAIDecisions:
     def __init__(
         self, model: str, *, base_url: str | None, api_key: str | None, limits: Limits
     ) -> None:
-        self._client = _client(base_url, api_key, limits.timeout_s)
+        self._client = openai_client("openai-decisions", base_url, api_key, limits.timeout_s)
         self._limits = limits
         address = str(self._client.base_url)
         self.info = BackendInfo(
@@ -96,7 +86,7 @@ class OpenAIDecisions:
         if not queries:
             return []
         # A client of its own for one call: connections belong to one event loop.
-        async with self._client.copy(http_client=_http_client()) as client:
+        async with self._client.copy(http_client=openai_connections()) as client:
 
             async def ask(batch: Batch) -> Reply | Unmeasured:
                 # Read as it came: the SDK's types hold whatever a server sends.
@@ -165,39 +155,3 @@ def _probabilities(answer: object) -> Mapping[str, object] | Unmeasured:
             return malformed("a probability is of no option, or of one that has one")
         probabilities[value] = entry.get("probability")
     return probabilities
-
-
-def _client(base_url: str | None, api_key: str | None, timeout_s: float) -> AsyncOpenAI:
-    if base_url is not None:
-        ensure_url(base_url)
-    try:
-        import openai
-    except ImportError as error:
-        msg = "the backend openai-decisions needs the SDK openai"
-        hint = "Install it with pip install 'veridical[openai]'"
-        raise MissingExtraError(msg, hint=hint) from error
-    try:
-        return openai.AsyncOpenAI(
-            base_url=base_url,
-            api_key=api_key or (_NO_KEY if base_url else None),
-            timeout=timeout_s,
-            max_retries=0,
-            http_client=_http_client(),
-        )
-    except openai.OpenAIError as error:
-        msg = "openai-decisions has neither a key nor the address of a server that needs none"
-        raise ConfigurationError(msg, hint="Set OPENAI_API_KEY, or give base_url") from error
-
-
-def _http_client() -> Any:  # noqa: ANN401 -- of the library that the SDK brings with it
-    import openai
-
-    return openai.DefaultAsyncHttpxClient(verify=_tls())
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    # Made once: reading the system's certificates takes longer than a request.
-    import httpx2
-
-    return httpx2.create_ssl_context()

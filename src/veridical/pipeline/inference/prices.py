@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PRICES = Path(__file__).with_name("prices.json")
 
@@ -101,6 +101,28 @@ class Price:
         if too_long or unpriced or any(tokens < 0 for tokens, _ in charged):
             return None
         return math.fsum(amounts) / _MILLION
+
+
+@dataclass(slots=True)
+class Bill:
+    """What a claim's shares of requests came to; None once a part is unknown."""
+
+    price: Callable[[Usage], float | None]
+    tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def add(self, usage: Usage | None, share: int = 0, shares: int = 1) -> None:
+        """Add share number `share` of a request: the shares of its tokens sum to all of them."""
+        cost = None if usage is None else self.price(usage)
+        if usage is None or self.tokens is None:
+            self.tokens = None
+        else:
+            whole, rest = divmod(usage.prompt_tokens + usage.output_tokens, shares)
+            self.tokens += whole + (share < rest)
+        if cost is None or self.cost_usd is None:
+            self.cost_usd = None
+        else:
+            self.cost_usd += cost / shares
 
 
 def cost_usd(model: str, usage: Usage, table: Mapping[str, Price] | None = None) -> float | None:

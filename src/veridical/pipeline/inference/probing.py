@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from veridical.core.types import Query
+
+QUESTION = Query("The sky is blue.", "On a clear day the sky is blue.")
+"""The tiny question: any service that works answers it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Probe:

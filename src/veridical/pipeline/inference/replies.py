@@ -7,13 +7,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TOO_LONG = ("max_tokens_exceeded", "token_limit_exceeded")
+    from veridical.core.types import Unmeasured
+
 _LONGEST_NAME = 200
 
 
@@ -60,14 +60,6 @@ def read_envelope(
     )
 
 
-def refused(status: int, headers: Mapping[str, str], body: str) -> Unmeasured:
-    """Return what a reply with an HTTP status that is not a success comes to."""
-    # Jev says of a request that is too long nothing but the name of the error.
-    if 400 <= status < 500 and any(sign in body for sign in _TOO_LONG):  # noqa: PLR2004
-        return Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, f"HTTP {status}")
-    return unmeasured_status(status, headers, body)
-
-
 def token_count(usage: object) -> int | None:
     """Return the tokens read and written; None unless the service states both as whole numbers."""
     if not isinstance(usage, dict):
@@ -92,4 +84,4 @@ def _nameable(model: str) -> bool:
 def _passed_on(error: dict[str, object]) -> Unmeasured:
     code = error.get("code")
     status = code if isinstance(code, int) and 400 <= code < 600 else 502  # noqa: PLR2004
-    return refused(status, {}, json.dumps(error))
+    return unmeasured_status(status, body=json.dumps(error))

@@ -14,6 +14,7 @@ needs, so that they can be asked at once and none of them is in vain.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from veridical.core.types import BackendInfo
+
+# `No information is given` and `No-one knows` say something else than `No.` does.
+_ANSWER = re.compile(
+    rf"[\W_]*(?:answer\W+)?({'|'.join(Answer)})\b(?!['’-]?[ \t]*\w)", re.IGNORECASE
+)
+_THOUGHT = "</think>"
 
 Z_95 = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
@@ -175,6 +182,12 @@ class _Claim:
             return self.tally
         detail = f"no readable answer in {self.asked} replies"
         return self.malformed or Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
+
+
+def answer_in(text: str) -> Answer | None:
+    """Return the answer that a reply begins with, thoughts left out; None if it is none."""
+    found = _ANSWER.match(text.rpartition(_THOUGHT)[2])
+    return Answer(found[1].upper()) if found else None
 
 
 async def sample(

@@ -11,7 +11,6 @@ prevents that at the price of one request per claim.
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.types import (
@@ -22,19 +21,13 @@ from veridical.core.types import (
 )
 from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.choices import WORDS
-from veridical.pipeline.inference.decisions import (
-    Batch,
-    Limits,
-    decide,
-    ensure_url,
-    probe_with,
-)
-from veridical.pipeline.inference.failures import malformed
+from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
+from veridical.pipeline.inference.failures import malformed, unmeasured_status
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.replies import parsed, read_envelope, refused
+from veridical.pipeline.inference.replies import parsed, read_envelope
+from veridical.pipeline.inference.services import ensure_url, tls
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Mapping, Sequence
 
     import httpx
@@ -81,7 +74,7 @@ class SystemOne:
     """
 
     def __init__(self, model: str, *, base_url: str, api_key: str | None, limits: Limits) -> None:
-        self._endpoint = _endpoint(ensure_url(base_url))
+        self._endpoint = _endpoint(ensure_url(base_url, example=DEFAULT_URL))
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
@@ -109,7 +102,7 @@ class SystemOne:
                 body = json.dumps(request(batch, self.info.model)).encode()
                 response = await client.post(self._endpoint, content=body, headers=self._headers)
                 if response.status_code != _OK:
-                    return refused(response.status_code, response.headers, response.text)
+                    return unmeasured_status(response.status_code, response.headers, response.text)
                 return read_reply(parsed(response.content))
 
             return await decide(queries, ask, self.info, self._limits)
@@ -126,7 +119,7 @@ class SystemOne:
             msg = "the backend systemone needs httpx"
             hint = "Install it with pip install 'veridical[systemone]'"
             raise MissingExtraError(msg, hint=hint) from error
-        return httpx.AsyncClient(verify=_tls(), timeout=self._limits.timeout_s)
+        return httpx.AsyncClient(verify=tls("httpx"), timeout=self._limits.timeout_s)
 
 
 def request(batch: Batch, model: str) -> dict[str, Any]:
@@ -169,11 +162,3 @@ def _endpoint(base_url: str) -> str:
     if base_url.endswith("/systemone"):
         return base_url
     return base_url + ("/systemone" if base_url.endswith("/v1") else "/v1/systemone")
-
-
-@cache
-def _tls() -> ssl.SSLContext:
-    # Made once: reading the system's certificates takes longer than a request.
-    import httpx
-
-    return httpx.create_ssl_context()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from veridical.core.assessment import Outcome, Summary
+from veridical.core.assessment import Outcome, Savings, Summary
 from veridical.core.types import Estimate, Measurement
 from veridical.core.verdicts import Status, Verdict
 
@@ -24,9 +24,10 @@ def summarise(
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
-    `measured` is all that the backend answered: tokens and cost are sums over it. What came from
-    the cache was paid for before.
+    `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
+    it. What came from the cache was paid for before.
     """
+    savings = Savings.of(measured)
     estimates = [m for m in measured if isinstance(m, Estimate)]
     checked = [verdict for verdict in verdicts if verdict.checked]
     skipped = Counter(str(v.claim.excluded) for v in verdicts if not v.checked)
@@ -45,6 +46,7 @@ def summarise(
         latency_ms=latency_ms,
         cost_usd=_total([0.0 if e.cached else e.cost_usd for e in estimates]),
         tokens=_total([0 if e.cached else e.tokens for e in estimates]),
+        cascade=savings if savings.asked_first else None,
     )
 
 

@@ -11,7 +11,7 @@ from veridical.core.verdicts import Status
 from veridical.core.views import view
 
 if TYPE_CHECKING:
-    from veridical.core.assessment import Assessment
+    from veridical.core.assessment import Assessment, Savings
     from veridical.core.types import BackendInfo, Claim, Measurement, Piece, Span
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
 
@@ -68,6 +68,18 @@ def _summary(assessment: Assessment) -> Document:
         "latency_ms": _number(summary.latency_ms),
         "cost_usd": _number(summary.cost_usd),
         "tokens": summary.tokens,
+        "cascade": _cascade(summary.cascade),
+    }
+
+
+def _cascade(savings: Savings | None) -> Document | None:
+    if savings is None:
+        return None
+    return {
+        "asked_first": savings.asked_first,
+        "asked_second": savings.asked_second,
+        "stood_in": savings.stood_in,
+        "saved": _number(savings.saved),
     }
 
 

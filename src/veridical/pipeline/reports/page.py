@@ -294,4 +294,6 @@ def _made_by(assessment: Assessment) -> str:
         parts.append(words.count(summary.tokens, "token"))
     if summary.cost_usd is not None:
         parts.append(f"{summary.cost_usd:.4f} USD")
+    if summary.cascade is not None:
+        parts.append(words.savings(summary.cascade))
     return ", ".join(parts)

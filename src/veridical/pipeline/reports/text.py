@@ -196,8 +196,11 @@ class _Terminal:
         return Group(*[block for block in (totals, line) if block], self._made_by())
 
     def _made_by(self) -> Text:
-        backend, latency = self._assessment.backend, self._assessment.summary.latency_ms
-        made_by = f"{backend.name} {backend.model} ({backend.estimator.value}), {latency:,.0f} ms"
+        backend, summary = self._assessment.backend, self._assessment.summary
+        made_by = f"{backend.name} {backend.model} ({backend.estimator.value})"
+        made_by += f", {summary.latency_ms:,.0f} ms"
+        if summary.cascade is not None:
+            made_by += f"; {words.savings(summary.cascade)}"
         return self._ink(made_by, "grey50")
 
 

@@ -12,7 +12,7 @@ from veridical.core.verdicts import Note, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.assessment import Assessment, Summary
+    from veridical.core.assessment import Assessment, Savings, Summary
     from veridical.core.types import Citation, Measurement
     from veridical.core.verdicts import Verdict
 
@@ -202,6 +202,13 @@ def tally(summary: Summary) -> tuple[tuple[str, int], ...]:
     """Return the statuses that occur and how often, supported first."""
     by_status = {status.value: n for status, n in summary.by_status.items() if n}
     return tuple((key, by_status[key]) for key in LOOKS if key in by_status)
+
+
+def savings(saved: Savings) -> str:
+    """Say how much of a check the second backend of a cascade was spared."""
+    asked = f"asked {saved.asked_second:,} of {count(saved.asked_first, 'time')}"
+    stood_in = f", the first stood in for {saved.stood_in:,}" if saved.stood_in else ""
+    return f"the second backend was spared {saved.saved or 0.0:.0%} ({asked}{stood_in})"
 
 
 def count(n: int, noun: str) -> str:

@@ -3,30 +3,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from threading import Thread
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.ports import Backend
+from veridical.core.assessment import Savings
+from veridical.core.ports import Backend, estimators_of
 from veridical.core.types import (
     BackendInfo,
     Estimate,
     Estimator,
     Measurement,
     Query,
+    Stage,
     Unmeasured,
     UnmeasuredReason,
 )
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
-from veridical.pipeline.inference.cascade import Cascade, Savings, create
+from veridical.pipeline.inference.cascade import Cascade, create
 from veridical.testing import FakeBackend, check_backend, fake_estimate
+from veridical.verifier import Verifier
 
 FIRST = BackendInfo("small", "s1", Estimator.CROSS_ENCODER, "aaa", 0.5, 0.5)
 SECOND = BackendInfo("large", "l1", Estimator.LOGPROBS, "bbb", 0.7, 0.6)
 DOWN = Unmeasured(UnmeasuredReason.TIMEOUT)
+LOST = replace(DOWN, stage=Stage.SECOND)
 
 
 def small(*values: float | Measurement) -> FakeBackend:
@@ -67,6 +72,31 @@ def test_the_saving_is_counted_over_calls() -> None:
     assert cascade.savings.saved == 0.8
 
 
+def test_each_measurement_says_whether_the_second_was_asked() -> None:
+    answers = [fake_estimate(0.6), DOWN, DOWN]
+    second = FakeBackend(lambda query: answers[int(query.claim) - 1], SECOND)
+    measured = ask(Cascade(small(0.99, 0.5, 0.4, 0.6), second), 4)
+    assert [m.stage for m in measured] == [
+        Stage.FIRST,
+        Stage.SECOND,
+        Stage.STOOD_IN,
+        Stage.SECOND,
+    ]
+    assert isinstance(measured[3], Unmeasured)
+    assert Savings.of(measured) == Savings(asked_first=4, asked_second=3, stood_in=1)
+    assert Savings.of([fake_estimate(0.9), DOWN]) == Savings()
+
+
+def test_threads_that_ask_at_once_lose_no_count() -> None:
+    cascade = Cascade(small(0.5, 0.99), large())
+    threads = [Thread(target=partial(ask, cascade, 2)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cascade.savings == Savings(asked_first=16, asked_second=8)
+
+
 def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
     second = FakeBackend(lambda _: pytest.fail("asked"), SECOND)
     assert len(ask(Cascade(small(0.99, 0.01), second), 2)) == 2
@@ -82,14 +112,15 @@ def test_the_band_is_configurable() -> None:
 def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
     answer = replace(fake_estimate(0.9, 0.0), cost_usd=0.001, tokens=7, latency_ms=2.0)
     too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
-    assert ask(Cascade(small(too_long), large(answer))) == [answer]
+    expected = replace(answer, stage=Stage.SECOND)
+    assert ask(Cascade(small(too_long), large(answer))) == [expected]
 
 
 def test_an_estimate_of_the_second_carries_what_both_took() -> None:
     one = replace(fake_estimate(0.5, 0.0), cost_usd=0.0, tokens=10, latency_ms=1.0)
     two = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0)
     (both,) = ask(Cascade(small(one), large(two)))
-    assert both == replace(two, cost_usd=0.002, tokens=210, latency_ms=31.0)
+    assert both == replace(two, cost_usd=0.002, tokens=210, latency_ms=31.0, stage=Stage.SECOND)
     (unknown,) = ask(Cascade(small(one), large(replace(two, cost_usd=None))))
     assert isinstance(unknown, Estimate)
     assert unknown.cost_usd is None
@@ -97,14 +128,16 @@ def test_an_estimate_of_the_second_carries_what_both_took() -> None:
 
 def test_the_first_stands_in_where_the_second_is_down() -> None:
     cascade = Cascade(small(0.3, 0.8), large(DOWN))
-    assert ask(cascade, 2) == [fake_estimate(0.3, 0.0), fake_estimate(0.8, 0.0)]
+    assert ask(cascade, 2) == [
+        replace(fake_estimate(share, 0.0), stage=Stage.STOOD_IN) for share in (0.3, 0.8)
+    ]
     assert cascade.savings == Savings(2, 2, stood_in=2)
 
 
 @pytest.mark.parametrize("supported", [0.5, 0.6, 0.69])
 def test_but_not_where_the_two_thresholds_read_it_differently(supported: float) -> None:
     cascade = Cascade(small(supported), large(DOWN))
-    assert ask(cascade) == [DOWN]
+    assert ask(cascade) == [LOST]
     assert cascade.savings.stood_in == 0
 
 
@@ -141,7 +174,7 @@ def test_no_threshold_of_either_changes_what_the_first_decides_alone(  # noqa: P
     )
     (measurement,) = ask(cascade)
     if isinstance(measurement, Estimate):
-        assert measurement is estimate
+        assert replace(measurement, stage=None) == estimate
         assert estimate.contradicted is not None
         for info in (first, cascade.info):
             assert (estimate.supported >= info.support_threshold) == (supported >= ts1)
@@ -154,7 +187,10 @@ def test_info_names_both_and_reads_at_the_thresholds_of_the_second() -> None:
     info = Cascade(small(), large()).info
     assert (info.name, info.model) == ("cascade", "s1+l1")
     assert (info.support_threshold, info.contradiction_threshold) == (0.7, 0.6)
-    assert Cascade(small(), large()).estimators == {Estimator.CROSS_ENCODER, Estimator.LOGPROBS}
+    assert estimators_of(Cascade(small(), large())) == {
+        Estimator.CROSS_ENCODER,
+        Estimator.LOGPROBS,
+    }
 
 
 def test_the_fingerprint_is_of_both_and_of_the_band() -> None:
@@ -202,6 +238,14 @@ def test_a_backend_that_loses_measurements_is_named(which: int) -> None:
         ask(Cascade(*backends))
 
 
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_backend_that_gives_no_measurements_is_named(which: int) -> None:
+    backends: list[Backend] = [small(0.5), large()]
+    backends[which] = FakeBackend(lambda _: 0.5, (FIRST, SECOND)[which])  # type: ignore[arg-type, return-value]
+    with pytest.raises(BackendError, match="no measurement"):
+        ask(Cascade(*backends))
+
+
 @pytest.mark.spec("SPEC-08.28")
 @pytest.mark.spec("SPEC-08.29")
 def test_a_cascade_keeps_the_promises_of_the_port() -> None:
@@ -213,12 +257,41 @@ def test_a_cascade_keeps_the_promises_of_the_port() -> None:
 
     first = FakeBackend(answer, replace(FIRST, estimator=Estimator.DECISION))
     second = FakeBackend(
-        lambda _: fake_estimate(0.9), replace(SECOND, estimator=Estimator.DECISION)
+        lambda _: replace(fake_estimate(0.9), estimator=Estimator.LOGPROBS), SECOND
     )
     cascade = create(first=first, second=second)
     assert isinstance(cascade, Backend)
     anyio.run(check_backend, cascade)
     assert cascade.savings == Savings(asked_first=12, asked_second=4)
+
+
+def test_each_report_says_what_was_saved_in_its_own_check() -> None:
+    def share(query: Query) -> Measurement:
+        return fake_estimate(0.5 if "ferry" in query.claim else 0.99)
+
+    class Slow(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            await anyio.sleep(0.01)  # so that the checks below are under way at the same time
+            return await super().estimate(queries)
+
+    cascade = Cascade(Slow(share, FIRST), Slow(lambda _: fake_estimate(0.9), SECOND))
+    verifier = Verifier(cascade)
+    answers = ["The ferry sank.", "The bridge opened.", "The bridge opened. The ferry sank."] * 3
+    found: dict[int, Savings | None] = {}
+
+    async def check(number: int, answer: str) -> None:
+        report = await verifier.check(answer, {"S1": "The ferry sank. The bridge opened."})
+        found[number] = report.summary.cascade
+
+    async def at_once() -> None:
+        async with anyio.create_task_group() as tasks:
+            for number, answer in enumerate(answers):
+                tasks.start_soon(check, number, answer)
+
+    anyio.run(at_once)
+    saved = [saving.saved if saving else None for _, saving in sorted(found.items())]
+    assert saved == [0.0, 1.0, 0.5] * 3
+    assert sum((saving for saving in found.values() if saving), Savings()) == cascade.savings
 
 
 # --- names over backends ---------------------------------------------------------------------

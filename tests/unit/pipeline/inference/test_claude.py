@@ -746,6 +746,7 @@ def test_a_probe_says_what_is_wrong(service: Service, response: Response, detail
 
 
 @pytest.mark.live
+@pytest.mark.spec("SPEC-16.10")
 @pytest.mark.skipif("ANTHROPIC_API_KEY" not in os.environ, reason="needs ANTHROPIC_API_KEY")
 def test_the_real_service_tells_true_from_false() -> None:
     backend = create(api_key=os.environ["ANTHROPIC_API_KEY"])

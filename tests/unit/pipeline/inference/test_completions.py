@@ -43,14 +43,16 @@ def test_tokens_from_the_services_cache_are_counted_apart() -> None:
     assert found.tokens == 26
 
 
-def test_without_alternatives_the_chosen_token_is_left() -> None:
-    first = {"token": "YES", "logprob": -0.1, "top_logprobs": []}
-    found = read_completion(completion(logprobs={"content": [first]}))
-    assert isinstance(found, Completion)
-    assert found.top == (("YES", -0.1),)
+LONE = {"token": "YES", "logprob": -0.1}  # says nothing of the other answers
 
 
-@pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, {"content": []}, "no"])
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        *(None, {}, {"content": None}, {"content": []}, "no"),
+        *({"content": [LONE]}, {"content": [LONE | {"top_logprobs": []}]}),
+    ],
+)
 def test_a_completion_without_log_probabilities_says_so(logprobs: object) -> None:
     found = read_completion(completion(logprobs=logprobs))
     assert isinstance(found, Completion)
@@ -78,7 +80,7 @@ def test_unknown_usage_is_none(usage: object) -> None:
         ({"choices": [{}]}, "no 'message'"),
         (completion(logprobs={"content": [{"top_logprobs": [{"token": "Y"}]}]}), "no 'logprob'"),
         (
-            completion(logprobs={"content": [{"token": "Y", "logprob": None}]}),
+            completion(logprobs={"content": [{"top_logprobs": [{"token": "Y", "logprob": None}]}]}),
             "'logprob' of the reply is a NoneType",
         ),
         (completion(logprobs={"content": ["secret"]}), "0 of the reply is a str"),

@@ -28,6 +28,8 @@ TOO_LONG = {
     "anthropic": "prompt is too long: 210000 tokens > 200000 maximum",
     "code": '{"error": {"code": "context_length_exceeded"}}',
     "ollama": "input length exceeds the context length",
+    "jev": '{"error": "max_tokens_exceeded"}',
+    "a decision model": '{"error": {"type": "token_limit_exceeded"}}',
 }
 
 pytestmark = pytest.mark.spec("SPEC-08.42")

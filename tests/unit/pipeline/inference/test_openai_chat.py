@@ -18,12 +18,15 @@ from typing import Any, Self
 import anyio
 import pytest
 
-from veridical.core.ports import Backend
+from veridical.core.ports import Backend, estimators_of
 from veridical.core.types import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, MissingExtraError
-from veridical.pipeline.inference import openai_chat
-from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, Dialect, OpenAIChat, create
+from veridical.pipeline.inference.dialect import Dialect
+from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, OpenAIChat, create
+from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probing
+from veridical.pipeline.inference.sampling import wilson
+from veridical.pipeline.inference.services import tls
 from veridical.testing import check_backend
 
 Json = dict[str, Any]
@@ -66,6 +69,20 @@ def completion(shares: dict[str, float] = SHARES) -> Json:
         "usage": {"prompt_tokens": 19, "completion_tokens": 1, "total_tokens": 20},
         "system_fingerprint": None,
     }
+
+
+def said(text: str, reason: str = "stop") -> Json:
+    """Return a reply without log-probabilities."""
+    reply = completion()
+    reply["choices"][0] |= {"logprobs": None, "finish_reason": reason}
+    reply["choices"][0]["message"]["content"] = text
+    return reply
+
+
+def without_logprobs(
+    word: Callable[[], str] = lambda: "YES", *, delay: float = 0.0
+) -> Callable[[Json], Reply]:
+    return lambda _: Reply(said(word()), delay=delay)
 
 
 def refusal(message: str, param: str | None = None, status: int = 400) -> Reply:
@@ -167,6 +184,7 @@ def test_an_estimate_is_read_from_the_first_tokens_log_probabilities() -> None:
 
 
 @pytest.mark.spec("SPEC-08.12")
+@pytest.mark.spec("SPEC-16.33")
 def test_one_token_at_temperature_zero_is_asked_for_and_the_context_comes_first() -> None:
     with serving(extra_body={"seed": 7}) as (server, backend):
         one(backend, Query("A claim.", "Evidence.", question="Why?"))
@@ -226,6 +244,7 @@ def test_claims_on_one_context_are_asked_one_after_the_other() -> None:
     assert sum(a != b for a, b in pairwise(contexts)) == 2
 
 
+@pytest.mark.spec("SPEC-16.26")
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_no_more_requests_run_at_once_than_allowed(concurrency: int) -> None:
     with serving(lambda _: Reply(completion(), delay=0.05), concurrency=concurrency) as (
@@ -233,7 +252,7 @@ def test_no_more_requests_run_at_once_than_allowed(concurrency: int) -> None:
         backend,
     ):
         anyio.run(backend.estimate, [QUERY] * 8)
-    assert server.most_at_once <= concurrency
+    assert server.most_at_once == concurrency
     assert len(server.requests) == 8
 
 
@@ -326,10 +345,11 @@ def test_a_server_that_is_not_there_is_a_value() -> None:
 
 
 def test_without_log_probabilities_nothing_is_invented() -> None:
-    silent = completion()
-    silent["choices"][0]["logprobs"] = None
-    with serving(lambda _: Reply(silent)) as (_, backend):
+    with serving(lambda _: Reply(said("YES")), sampling=False) as (server, backend):
         assert one(backend) == NO_LOGPROBS
+        assert one(backend) == NO_LOGPROBS
+    assert len(server.requests) == 2, "a reply that lacks them may be a fault"
+    assert estimators_of(backend) == {Estimator.LOGPROBS}
 
 
 def test_a_cap_on_alternatives_is_found_and_remembered() -> None:
@@ -372,7 +392,7 @@ def test_arguments_of_newer_models_are_found_and_remembered() -> None:
 
 def test_a_server_that_refuses_log_probabilities_is_not_asked_again() -> None:
     message = "You are not allowed to request logprobs from this model"
-    with serving(lambda _: refusal(message, status=403)) as (server, backend):
+    with serving(lambda _: refusal(message, status=403), sampling=False) as (server, backend):
         assert one(backend) == NO_LOGPROBS
         asked = len(server.requests)
         assert one(backend) == NO_LOGPROBS
@@ -402,7 +422,179 @@ def test_a_dialect_gives_way_step_by_step() -> None:
         seen.append(dialect)
         dialect = dialect.after("max_completion_tokens logprobs temperature")
     assert len(seen) == 5
-    assert seen[-1].arguments() == {"max_completion_tokens": 1}
+    assert seen[-1].arguments() == {"max_completion_tokens": 16}
+
+
+# --- without log-probabilities: samples ------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.14")
+@pytest.mark.parametrize("how", ["refused", "left out"])
+def test_without_log_probabilities_answers_are_counted(how: str) -> None:
+    words = iter(["YES", "yes.", "NO", "**Unsure**"] + ["YES"] * 20)
+
+    def answer(request: Json) -> Reply:
+        if "logprobs" in request:
+            return refusal("no logprobs", "logprobs") if how == "refused" else Reply(said("YES"))
+        return Reply(said(next(words)))
+
+    with serving(answer) as (server, backend):
+        found = one(backend)
+        asked = len(server.requests)
+        one(backend, Query("Another claim.", "Evidence."))
+    assert isinstance(found, Estimate)
+    assert (found.samples, found.estimator) == (10, Estimator.SAMPLING)
+    assert (found.supported, found.contradicted, found.not_in_context) == (0.8, 0.1, 0.1)
+    assert (found.low, found.high) == wilson(8, 10)
+    assert (backend.info.estimator, found.fingerprint) == (
+        Estimator.LOGPROBS,
+        backend.info.fingerprint,
+    )
+    assert estimators_of(backend) == {Estimator.LOGPROBS, Estimator.SAMPLING}
+    assert not any("logprobs" in request for request in server.requests[asked:])
+
+
+@pytest.mark.spec("SPEC-08.14")
+def test_a_sample_is_asked_for_like_a_measurement_but_with_chance_and_room() -> None:
+    body = {"seed": 7, "temperature": 0, "top_p": 0.9}
+    with serving(without_logprobs(), extra_body=body) as (server, backend):
+        one(backend, Query("A claim.", "Evidence."))
+    first, *samples = server.requests
+    assert {request["messages"][1]["content"] for request in samples} == {
+        first["messages"][1]["content"]
+    }
+    assert {(r["max_tokens"], r["temperature"], r["top_p"]) for r in samples} == {(16, 1, 0.9)}
+    assert sorted(request["seed"] for request in samples) == list(range(7, 7 + len(samples)))
+
+
+@pytest.mark.parametrize(("word", "samples"), [("NO", 3), ("UNSURE", 3), ("YES", 9)])
+def test_sampling_ends_once_a_claim_is_decided(word: str, samples: int) -> None:
+    with serving(without_logprobs(lambda: word)) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert found.samples == samples
+
+
+def test_the_plan_of_sampling_is_configurable() -> None:
+    with serving(without_logprobs(), samples_min=2, samples_max=2, threshold=0.3) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert found.samples == 2
+    assert backend.info.support_threshold == 0.3
+
+
+def test_tokens_and_cost_are_those_of_all_requests() -> None:
+    # 19 tokens in, 1 out: those of the reply that had no log-probabilities, and of three samples.
+    price = {"price": lambda usage: usage.input_tokens / 100}
+    with serving(without_logprobs(lambda: "NO"), **price) as (server, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert len(server.requests) == 4
+    assert found.tokens == 80
+    assert found.cost_usd == pytest.approx(0.76)
+
+
+def test_what_was_refused_costs_nothing_and_usage_that_is_not_given_is_unknown() -> None:
+    def answer(request: Json) -> Reply:
+        if "logprobs" in request:
+            return refusal("no logprobs", "logprobs")
+        return Reply(said("NO"))
+
+    def price(usage: Usage) -> float:
+        return float(usage.output_tokens)
+
+    with serving(answer, price=price) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert (found.tokens, found.cost_usd) == (60, 3.0)
+    silent = said("NO")
+    del silent["usage"]
+    with serving(lambda _: Reply(silent), price=price) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert (found.tokens, found.cost_usd) == (None, None)
+
+
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_no_more_samples_are_asked_for_at_once_than_allowed(concurrency: int) -> None:
+    answer = without_logprobs(delay=0.02)
+    with serving(answer, concurrency=concurrency) as (server, backend):
+        found = anyio.run(backend.estimate, [Query(f"Claim {i}.", "Evidence.") for i in range(4)])
+    assert server.most_at_once == concurrency
+    assert [m.samples for m in found if isinstance(m, Estimate)] == [9] * 4
+
+
+def test_a_model_that_thinks_first_is_given_room_to() -> None:
+    def answer(request: Json) -> Reply:
+        if "logprobs" in request:
+            return refusal("'logprobs' is not supported with this model.", "logprobs")
+        if request["max_tokens"] < 100:
+            return Reply(said("", "length"))
+        return Reply(said("<think>Is it? YES or NO?</think>\n\nNO"))
+
+    with serving(answer) as (server, backend):
+        found = one(backend)
+        one(backend)
+    assert isinstance(found, Estimate)
+    assert (found.contradicted, found.samples) == (1.0, 3)
+    sampled = [request["max_tokens"] for request in server.requests if "logprobs" not in request]
+    assert sampled == [16] + [8_000] * 6
+
+
+def test_a_refusal_for_want_of_room_is_understood() -> None:
+    def answer(request: Json) -> Reply:
+        if request["max_tokens"] < 100:
+            return refusal("Could not finish: max_tokens or model output limit was reached.")
+        return Reply(said("NO"))
+
+    with serving(answer) as (server, backend):
+        assert isinstance(one(backend), Estimate)
+    assert [request["max_tokens"] for request in server.requests] == [1] + [8_000] * 3
+
+
+@pytest.mark.spec("SPEC-08.42")
+@pytest.mark.parametrize("text", ["", "I cannot say.", "No information is given.", "maybe"])
+def test_replies_that_are_no_answer_are_a_malformed_reply(text: str) -> None:
+    with serving(without_logprobs(lambda: text)) as (_, backend):
+        found = one(backend)
+    detail = "the reply does not begin with an answer"
+    assert found == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
+
+
+@pytest.mark.spec("SPEC-08.42")
+def test_a_server_that_fails_while_samples_are_taken_is_asked_no_more() -> None:
+    def answer(request: Json) -> Reply:
+        if "logprobs" in request:
+            return Reply(said("YES"))
+        return Reply({"error": {"message": "slow down"}}, 429, {"retry-after": "3"})
+
+    with serving(answer) as (server, backend):
+        found = one(backend)
+    assert found == Unmeasured(UnmeasuredReason.RATE_LIMITED, "HTTP 429", 3.0)
+    assert len(server.requests) == 2
+
+
+def test_a_server_that_leaves_log_probabilities_out_once_is_asked_for_them_again() -> None:
+    replies = iter([Reply(completion()), Reply(said("NO")), *[Reply(said("NO"))] * 3])
+    with serving(lambda _: next(replies, Reply(completion()))) as (_, backend):
+        found = [one(backend) for _ in range(3)]
+    assert [m.estimator for m in found if isinstance(m, Estimate)] == [
+        Estimator.LOGPROBS,
+        Estimator.SAMPLING,
+        Estimator.LOGPROBS,
+    ]
+
+
+@pytest.mark.spec("SPEC-08.28")
+def test_a_backend_that_samples_keeps_the_promises_of_the_port() -> None:
+    def answer(request: Json) -> Reply:
+        text = request["messages"][1]["content"]
+        if len(text) > 100_000:
+            return refusal("This model's maximum context length is 8192 tokens.", "messages")
+        return Reply(said("YES" if "1998" in text.split("Claim:")[1] else "NO"))
+
+    with serving(answer) as (_, backend):
+        anyio.run(check_backend, backend)
 
 
 def test_cancelling_ends_the_requests() -> None:
@@ -490,22 +682,21 @@ def test_the_fingerprint_depends_on_what_decides_the_estimate() -> None:
         create("m1", base_url="http://127.0.0.1:2/v1").info.fingerprint,
         create("m1", base_url=url, top_logprobs=5).info.fingerprint,
         create("m1", base_url=url, extra_body={"seed": 7}).info.fingerprint,
+        create("m1", base_url=url, samples_max=20).info.fingerprint,
+        create("m1", base_url=url, sampling=False).info.fingerprint,
     }
-    assert len(prints) == 5
+    assert len(prints) == 7
     same = create("m1", base_url=url, api_key="k", concurrency=1, timeout_s=1.0)
     assert same.info.fingerprint in prints
-
-
-SILENT = completion()
-SILENT["choices"][0]["logprobs"] = None
 
 
 @pytest.mark.parametrize(
     ("reply", "ok", "logprobs", "says"),
     [
         (Reply(completion()), True, True, "answers with log-probabilities"),
-        (Reply(SILENT), True, False, "without log-probabilities"),
-        (refusal("logprobs are not supported", "logprobs"), True, False, "without"),
+        (Reply(said("YES")), True, False, "without log-probabilities; 3 to 10 samples a claim"),
+        (Reply(said("Sure!")), False, False, "no sample: malformed_reply"),
+        (refusal("logprobs are not supported", "logprobs"), False, False, "no sample"),
         (Reply(completion({"<think>": 1.0})), True, True, "0% of the first token"),
         (Reply("", 401), False, None, "backend_error: HTTP 401"),
         (Reply(drop=True), False, None, "no connection"),
@@ -520,5 +711,13 @@ def test_a_probe_says_whether_the_endpoint_is_usable(
     assert says in probe.detail
 
 
+def test_a_probe_of_an_endpoint_that_can_measure_nothing_says_so() -> None:
+    with serving(lambda _: Reply(said("YES")), sampling=False) as (_, backend):
+        probe = anyio.run(backend.probe)
+    assert (probe.ok, probe.logprobs) == (False, False)
+    assert "sampling is off" in probe.detail
+
+
 def test_certificates_are_read_once() -> None:
-    assert openai_chat._tls() is openai_chat._tls()
+    assert tls("httpx2") is tls("httpx2")
+    assert tls("httpx") is tls("httpx")

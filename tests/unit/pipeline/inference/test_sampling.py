@@ -16,7 +16,14 @@ from veridical.core.types import (
 )
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.prompts import Answer
-from veridical.pipeline.inference.sampling import Plan, Tally, sample, sample_many, wilson
+from veridical.pipeline.inference.sampling import (
+    Plan,
+    Tally,
+    answer_in,
+    sample,
+    sample_many,
+    wilson,
+)
 
 YES, NO, UNSURE = Answer.YES, Answer.NO, Answer.UNSURE
 INFO = BackendInfo(name="test", model="m", estimator=Estimator.SAMPLING, fingerprint="f")
@@ -309,3 +316,36 @@ def test_an_estimate_of_a_unanimous_sample_is_no_certainty() -> None:
     estimate: Estimate = tally.estimate(INFO)
     assert estimate.supported == 1.0
     assert 0.70 < estimate.low < 0.71
+
+
+# --- answers in replies ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("YES", YES),
+        (" yes.", YES),
+        ("**No**", NO),
+        ('"UNSURE"', UNSURE),
+        ("Answer: no", NO),
+        ("YES, because it says so.", YES),
+        ("No - it says 1850.", NO),
+        ("Unsure\nThe context does not say.", UNSURE),
+        ("<think>YES? NO?</think>\nUNSURE", UNSURE),
+        ("", None),
+        ("No information is given.", None),
+        ("No-one knows.", None),
+        ("Yes\tand no", None),
+        ("Yesterday", None),
+        ("The answer may be YES.", None),
+        ("<think>YES", None),
+    ],
+)
+def test_an_answer_is_the_word_that_a_reply_begins_with(text: str, answer: Answer | None) -> None:
+    assert answer_in(text) == answer
+
+
+@given(st.text())
+def test_any_text_is_an_answer_or_none(text: str) -> None:
+    assert answer_in(text) in {YES, NO, UNSURE, None}

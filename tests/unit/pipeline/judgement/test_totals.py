@@ -4,8 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from veridical.core.assessment import Outcome
-from veridical.core.types import Claim, Exclusion, Measurement, Span, Unmeasured, UnmeasuredReason
+from veridical.core.assessment import Outcome, Savings
+from veridical.core.types import (
+    Claim,
+    Exclusion,
+    Measurement,
+    Span,
+    Stage,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.judgement import summarise
 from veridical.testing import fake_estimate
@@ -75,3 +83,20 @@ def test_a_cost_that_is_unknown_in_part_is_unknown() -> None:
     found = summarise([], asked, sentences=0, latency_ms=1.0)
     assert found.tokens is None
     assert found.cost_usd is None
+
+
+def test_what_a_cascade_saved_is_counted_over_all_that_was_asked() -> None:
+    good = fake_estimate(0.9)
+    asked = [
+        *[replace(good, stage=Stage.FIRST)] * 6,
+        replace(good, stage=Stage.SECOND, cached=True),
+        replace(MISSING, stage=Stage.SECOND),
+        replace(good, stage=Stage.STOOD_IN),
+    ]
+    found = summarise([], [*asked, MISSING], sentences=1, latency_ms=1.0)
+    assert found.cascade == Savings(asked_first=9, asked_second=3, stood_in=1)
+    assert found.cascade.saved == pytest.approx(6 / 9)
+
+
+def test_without_a_cascade_there_is_no_saving_rather_than_one_of_zero() -> None:
+    assert summarise([], [fake_estimate(0.9)], sentences=1, latency_ms=1.0).cascade is None

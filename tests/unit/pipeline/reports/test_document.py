@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from veridical.core.assessment import Savings
 from veridical.core.information import EPSILON
 from veridical.core.types import Exclusion, UnmeasuredReason
 from veridical.core.verdicts import Note, Status
@@ -32,6 +33,19 @@ def test_every_outcome_validates_against_the_published_schema(
 ) -> None:
     document = json.loads(request.getfixturevalue(which).to_json())
     Draft202012Validator(schema).validate(document)
+
+
+def test_what_a_cascade_saved_is_in_the_summary(report: Report, schema: dict[str, Any]) -> None:
+    saving = Savings(asked_first=24, asked_second=4, stood_in=1)
+    document = replace(report, summary=replace(report.summary, cascade=saving)).to_dict()
+    Draft202012Validator(schema).validate(document)
+    assert document["summary"]["cascade"] == {
+        "asked_first": 24,
+        "asked_second": 4,
+        "stood_in": 1,
+        "saved": 0.833333,
+    }
+    assert report.to_dict()["summary"]["cascade"] is None
 
 
 def test_schema_knows_every_value_of_the_enums(schema: dict[str, Any]) -> None:

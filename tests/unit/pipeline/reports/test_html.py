@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from veridical.core.assessment import Savings
 from veridical.core.types import Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role
 from veridical.pipeline.reports.excerpts import WHOLE
@@ -139,6 +140,14 @@ def test_details_list_status_rule_action_and_evidence(report: Report) -> None:
         "2 of 5 windows",
     ):
         assert part in card
+
+
+def test_what_a_cascade_saved_is_said(report: Report) -> None:
+    saving = Savings(asked_first=24, asked_second=4)
+    page = parsed(replace(report, summary=replace(report.summary, cascade=saving)))
+    said = "the second backend was spared 83% (asked 4 of 24 times)"
+    assert said in text_of(page, ".made-by")
+    assert "second backend" not in text_of(parsed(report), ".made-by")
 
 
 def test_phantom_citation_is_named(report: Report) -> None:

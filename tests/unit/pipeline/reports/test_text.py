@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from veridical.core.assessment import Savings
 from veridical.pipeline.reports.text import render, to_plain
 
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ def test_undetermined_claims_have_a_section_of_their_own(report: Report) -> None
 def test_totals_say_what_was_skipped_and_why(report: Report) -> None:
     text = to_plain(report)
     assert "8 of 10 claims checked, from 9 sentences; skipped: 1 greeting, 1 question" in text
+
+
+def test_what_a_cascade_saved_is_said(report: Report) -> None:
+    saving = Savings(asked_first=24, asked_second=4, stood_in=1)
+    shown = to_plain(replace(report, summary=replace(report.summary, cascade=saving)))
+    said = "the second backend was spared 83% (asked 4 of 24 times, the first stood in for 1)"
+    assert said in " ".join(shown.split())
+    assert "second backend" not in to_plain(report)
 
 
 def test_answer_without_claims_is_no_success(nothing: Report) -> None:

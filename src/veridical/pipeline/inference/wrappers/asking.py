@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from veridical.core.ports import estimators_of
 from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
 from veridical.errors import VeridicalError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo, Query
+    from veridical.core.types import BackendInfo, Estimator, Query
 
 PROMPT_TOKENS = 200
 """Tokens that instructions, fences and the answer add to the texts of a query, about."""
@@ -33,6 +34,11 @@ class Wrapper:
     def info(self) -> BackendInfo:
         """Name, model, estimator, fingerprint and calibrated thresholds of the wrapped backend."""
         return self.wrapped.info
+
+    @property
+    def estimators(self) -> frozenset[Estimator]:
+        """The estimators that estimates of the wrapped backend may come from."""
+        return estimators_of(self.wrapped)
 
 
 async def ask(backend: Backend, queries: Sequence[Query]) -> list[Measurement]:

@@ -180,7 +180,7 @@ def _digest(text: str) -> bytes:
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
-_NAMES = tuple(f.name for f in fields(Estimate) if f.name != "cached")
+_NAMES = tuple(f.name for f in fields(Estimate) if f.name not in {"cached", "stage"})
 
 
 def encode(estimate: Estimate) -> bytes | None:

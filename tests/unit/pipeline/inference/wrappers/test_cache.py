@@ -55,6 +55,7 @@ def ask(backend: Cache, *queries: Query) -> list[Measurement]:
 
 
 @pytest.mark.spec("SPEC-08.30")
+@pytest.mark.spec("SPEC-16.32")
 def test_what_was_measured_is_not_asked_again() -> None:
     fake = FakeBackend(by_length)
     cache = Cache(fake, MemoryStore())

@@ -1,0 +1,76 @@
+"""Which arguments an OpenAI-compatible server accepts, and what to try when it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from veridical.core.types import Unmeasured, UnmeasuredReason
+
+_CAPPED_TOP_LOGPROBS = 5
+_REFUSALS = frozenset({400, 403, 422, 501})
+_SAID = 300  # characters of a refusal in plain text; a prompt that it repeats comes later
+_ROOM = 16  # tokens of an answer that is sampled: enough to see whether it goes on
+_ROOM_TO_THINK = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The arguments that a server accepts; `top_logprobs` None: it gives no log-probabilities.
+
+    Without them answers are sampled, each in at most `room` tokens.
+    """
+
+    top_logprobs: int | None
+    limit: str = "max_tokens"
+    temperature: bool = True
+    room: int = _ROOM
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the answer counts, and not the probabilities of its first token."""
+        return self.top_logprobs is None
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of a request: the most probable token, or one sample."""
+        arguments: dict[str, Any] = {self.limit: self.room if self.sampled else 1}
+        if self.temperature:
+            arguments["temperature"] = 1 if self.sampled else 0
+        if not self.sampled:
+            arguments |= {"logprobs": True, "top_logprobs": self.top_logprobs}
+        return arguments
+
+    def after(self, refusal: str) -> Dialect | None:
+        """Return what to try after a refusal; None if it is about something else."""
+        if "output limit" in refusal:
+            return self.roomier()
+        if "max_completion_tokens" in refusal and self.limit == "max_tokens":
+            return replace(self, limit="max_completion_tokens")
+        if "logprobs" in refusal and self.top_logprobs is not None:
+            more = self.top_logprobs > _CAPPED_TOP_LOGPROBS
+            return replace(self, top_logprobs=_CAPPED_TOP_LOGPROBS if more else None)
+        if "temperature" in refusal and self.temperature:
+            return replace(self, temperature=False)
+        return None
+
+    def roomier(self) -> Dialect | None:
+        """Return what to try with a model that thinks first; None if that was tried."""
+        if self.sampled and self.room >= _ROOM_TO_THINK:
+            return None
+        return replace(self, top_logprobs=None, room=_ROOM_TO_THINK)
+
+
+def refusal_of(error: Exception, failure: Unmeasured) -> str:
+    """Return what a server says of the arguments it refuses; empty if it refuses something else.
+
+    Only what describes the error is read: some servers repeat the request, prompt and all.
+    """
+    status = getattr(error, "status_code", None)
+    if status not in _REFUSALS or failure.reason is UnmeasuredReason.CONTEXT_TOO_LONG:
+        return ""
+    body = getattr(error, "body", None)
+    if not isinstance(body, Mapping):
+        return str(body)[:_SAID]
+    said = (body.get(key) for key in ("param", "message", "detail"))
+    return " ".join(text for text in said if isinstance(text, str))
