@@ -4,7 +4,11 @@ VeridicalError                  catch this to catch them all
 ├── InputError (ValueError)     what was handed in cannot be checked
 │   ├── TextError               a text is empty, holds a lone surrogate, or is not text at all
 │   ├── SourceError             sources are missing, duplicated or malformed
-│   └── DocumentError           a file cannot be read or converted to text
+│   ├── DocumentError           a file cannot be read or converted to text
+│   ├── TranscriptError         a transcript is not in the format it is said to be in
+│   ├── EvidenceSchemaError     extracted evidence has the wrong shape; `violations` says where
+│   │   └── EvidenceJSONError   a model's reply is not the one strict JSON value it has to be
+│   └── EvidenceGroundingError  quotes were extracted, and none of them is in the transcript
 ├── ConfigurationError (ValueError)  a setting, policy or backend name is wrong
 ├── MissingExtraError (ImportError)  an optional dependency is not installed
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
@@ -15,6 +19,11 @@ Every error has a `hint`: one sentence that says what to do.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class VeridicalError(Exception):
@@ -51,6 +60,28 @@ class SourceError(InputError):
 
 class DocumentError(InputError):
     """A file cannot be read or converted to text."""
+
+
+class TranscriptError(InputError):
+    """A transcript is not in the format it is said to be in."""
+
+
+class EvidenceSchemaError(InputError):
+    """Extracted evidence has the wrong shape; `violations` says by key what is wrong there."""
+
+    def __init__(
+        self, message: str, violations: Mapping[str, str] | None = None, *, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.violations = dict(violations or {})
+
+
+class EvidenceJSONError(EvidenceSchemaError):
+    """A model's reply is not the one strict JSON value it has to be."""
+
+
+class EvidenceGroundingError(InputError):
+    """Quotes were extracted, and none of them is in the transcript."""
 
 
 class ConfigurationError(VeridicalError, ValueError):

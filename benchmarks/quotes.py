@@ -1,0 +1,233 @@
+"""Quotes looked up in a transcript, against the algorithm that Spec 053 prints.
+
+The baseline normalises transcript and quotes with the standard library, then asks `in`, and in the
+mode `fuzzy` rapidfuzz's `partial_ratio` over the whole transcript (its regular expressions, printed
+with doubled backslashes, are read as meant). 200 quotes of a doctor's conversations, 120,000
+characters: half are verbatim but for case, quotation marks and white space, half have a word
+exchanged, dropped or misspelt, or come from another conversation. The transcript is prepared once,
+as for any number of calls; what that takes is shown as well. Measured in turns, in processor time
+(both use one core). The requirement is read literally: each quote a call that normalises both; the
+same 200 quotes in one call, for which the baseline normalises the transcript once, are shown as
+well. Decisions are compared one by one: in the mode `fuzzy` the only differences allowed are quotes
+refused because a number or the polarity differs from the nearest match, or because what they leave
+out is marked by an ellipsis.
+
+    .venv/bin/python benchmarks/quotes.py [--rounds 5] [--write]
+
+Needs the dialogues in `../shared/data/dialogues`; says so and stops where they are missing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from random import Random
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from rapidfuzz import fuzz
+
+from _common import Page, Requirement, cpu, in_turns, options, publish, table, timed
+from _texts import long_source
+from veridical.evidence import (
+    PHQ8_DOMAIN_KEYS,
+    ground_quotes,
+    prepare,
+    validate_evidence_grounding,
+    validate_evidence_schema,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from _common import Timing
+
+DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "dialogues" / "aci_bench.jsonl"
+SIZE, QUOTES = 120_000, 200
+EACH = 20
+"""Quotes of which each is a call of its own, as the baseline takes long for it."""
+THRESHOLD = 0.85
+SIZES = (100_000, 1_000_000, 10_000_000)
+SUBSTRING, FUZZY = "substring", "fuzzy"
+SEED, SEED_EACH = "Spec 053, one call", "Spec 053, a call per quote"
+OURS, PLACES, PREPARE = "veridical, one call", "veridical, with places and caveats", "prepare"
+
+
+def main() -> None:
+    """Compare the decisions, then the times; print the page."""
+    chosen = options(__doc__, rounds=5)
+    if not DIALOGUES.is_file():
+        sys.exit(f"the dialogues are not here: {DIALOGUES}")
+    transcript, rest = texts()
+    quotes = drawn(transcript, rest)
+    lines, requirements = [], []
+    for mode, times in ((SUBSTRING, 20), (FUZZY, 10)):
+        agreed = decisions(quotes, transcript, mode)
+        found = in_turns(runs(quotes, transcript, mode), chosen.rounds)
+        lines += page_of(mode, found, agreed)
+        ratio = per_quote(SEED_EACH, found) / per_quote(OURS, found)
+        text = f"{mode}: {times} times as fast as {SEED_EACH}, same decisions"
+        met = ratio >= times and not agreed["otherwise"]
+        requirements.append(Requirement(text, f"{ratio:.0f} times", met))
+    lines += ["## Size of the transcript", "", *growth(chosen.rounds, requirements)]
+    micros = schema_time()
+    text = "schema of 8 keys with 5 quotes each: below 50 µs"
+    requirements.append(Requirement(text, f"{micros:.1f} µs", micros < 50))  # noqa: PLR2004
+    publish(Page("Quotes", lines, requirements), __doc__, chosen)
+
+
+# --- texts -----------------------------------------------------------------------------------
+
+
+def texts() -> tuple[str, str]:
+    """Return a transcript of `SIZE` characters, and the conversations that it does not hold."""
+    said = []
+    for line in DIALOGUES.read_text(encoding="utf-8").splitlines():
+        said += [f"{turn['speaker']}: {turn['text']}" for turn in json.loads(line)["turns"]]
+    whole = "\n".join(said)
+    return whole[:SIZE], whole[2 * SIZE :]
+
+
+def drawn(transcript: str, rest: str) -> list[str]:
+    """Return the quotes; the same ones every time."""
+    random = Random("quotes")  # noqa: S311 -- text, not a secret
+    own, other = transcript.split(" "), rest.split(" ")
+    return [_quote(i, own, other, random) for i in range(QUOTES)]
+
+
+def _quote(number: int, own: Sequence[str], other: Sequence[str], random: Random) -> str:
+    kind = number % 8
+    words = list(_stretch(other if kind == 7 else own, random))  # noqa: PLR2004
+    at = random.randrange(len(words))
+    if kind == 4:  # noqa: PLR2004
+        words[at] = random.choice(own)
+    elif kind == 5:  # noqa: PLR2004
+        del words[at]
+    elif kind == 6:  # noqa: PLR2004
+        words[at] = f"{words[at][1:]}x"
+    joined = ("  " if kind == 1 else " ").join(words)
+    return (joined, joined, joined.upper(), joined.replace("'", "’"))[kind % 4]
+
+
+def _stretch(words: Sequence[str], random: Random) -> Sequence[str]:
+    start = random.randrange(len(words) - 20)
+    return words[start : start + random.randint(4, 18)]
+
+
+# --- the baseline ----------------------------------------------------------------------------
+
+_SMART = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "\u00a0": " "})
+
+
+def spec_normal(text: str) -> str:
+    """Return the normal form that Spec 053 prints."""
+    normal = unicodedata.normalize("NFKC", text).translate(_SMART)
+    for char in "\u200b\u200c\u200d\ufeff":
+        normal = normal.replace(char, "")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", normal)).strip().lower()
+
+
+def spec_accepts(quotes: Sequence[str], transcript: str, mode: str) -> list[bool]:
+    """Return the decisions of the algorithm that Spec 053 prints."""
+    normal = spec_normal(transcript)
+    decided = []
+    for quote in map(spec_normal, quotes):
+        grounded = bool(quote) and quote in normal
+        if not grounded and mode == FUZZY:
+            grounded = fuzz.partial_ratio(quote, normal) / 100 >= THRESHOLD
+        decided.append(grounded)
+    return decided
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def decisions(quotes: Sequence[str], transcript: str, mode: str) -> Counter[str]:
+    """Return how many quotes are decided alike, refused for what they change, or otherwise."""
+    spec = spec_accepts(quotes, transcript, mode)
+    found: Counter[str] = Counter()
+    for theirs, match in zip(spec, ground_quotes(quotes, transcript, mode=mode), strict=True):
+        if theirs == match.accepted:
+            found["accepted by both" if theirs else "rejected by both"] += 1
+        else:
+            refused = match.reason in {"number_mismatch", "polarity", "ellipsis"}
+            found[f"refused: {match.reason}" if refused else "otherwise"] += 1
+    return found
+
+
+def runs(quotes: Sequence[str], transcript: str, mode: str) -> dict[str, partial[Timing]]:
+    """Return what is measured."""
+    source, evidence = prepare(transcript), {"PHQ8_Sleep": list(quotes)}
+    ours = partial(validate_evidence_grounding, evidence, source, mode=mode, log_rejections=False)
+    few = quotes[:: QUOTES // EACH]
+    found = {
+        SEED_EACH: lambda: [spec_accepts([quote], transcript, mode) for quote in few],
+        SEED: partial(spec_accepts, quotes, transcript, mode),
+        OURS: ours,
+        PLACES: partial(ground_quotes, quotes, source, mode=mode),
+        PREPARE: partial(prepare, transcript),
+    }
+    return {name: partial(timed, run) for name, run in found.items()}
+
+
+def page_of(
+    mode: str, found: Mapping[str, Sequence[Timing]], agreed: Mapping[str, int]
+) -> list[str]:
+    """Return the table of a mode, and what became of the decisions."""
+    rows = [
+        (name, f"{per_quote(name, found):.0f}",
+         *(f"{per_quote(spec, found) / per_quote(name, found):.1f}" for spec in (SEED_EACH, SEED)))
+        for name in found
+    ]  # fmt: skip
+    decided = ", ".join(f"{count} {name}" for name, count in sorted(agreed.items()))
+    head = ("", "µs per quote", f"times as fast as {SEED_EACH}", f"as {SEED}")
+    return [f"## {mode}", "", *table(head, rows), f"Decisions: {decided}.", ""]
+
+
+def per_quote(name: str, found: Mapping[str, Sequence[Timing]]) -> float:
+    """Return the microseconds of processor time for each quote."""
+    return cpu(found[name]) / (EACH if name == SEED_EACH else QUOTES) * 1e6
+
+
+def growth(rounds: int, requirements: list[Requirement]) -> list[str]:
+    """Return the table of transcripts of several sizes; adds what is required of it."""
+    rows, each = [], []
+    for size in SIZES:
+        text = long_source(size)
+        quotes = drawn(text, text[::-1])
+        source = prepare(text)
+        times = {
+            "prepare": partial(prepare, text),
+            SUBSTRING: partial(ground_quotes, quotes, source),
+            FUZZY: partial(ground_quotes, quotes[:20], source, mode=FUZZY),
+        }
+        found = in_turns({k: partial(timed, v) for k, v in times.items()}, 1, warm=rounds > 1)
+        each.append(sum(map(cpu, found.values())) / len(text))
+        values = (f"{cpu(found[name]) * 1000:.0f}" for name in times)
+        rows.append((f"{len(text):,} characters", *values, f"{each[-1] * 1e9:.0f}"))
+    text = "cost linear up to 10 MB: at most 1.5 times as much per character"
+    ratio = each[-1] / each[0]
+    requirements.append(Requirement(text, f"{ratio:.2f} times", ratio <= 1.5))  # noqa: PLR2004
+    head = ("", "prepare, ms", "200 quotes, ms", "20 fuzzy, ms", "ns per character, all")
+    return table(head, rows)
+
+
+def schema_time() -> float:
+    """Return the microseconds that one validation of a full reply takes."""
+    obj = {key: [f"this is quote {i} of {key}" for i in range(5)] for key in PHQ8_DOMAIN_KEYS}
+    seconds = []
+    for _ in range(2000):
+        began = perf_counter()
+        validate_evidence_schema(obj)
+        seconds.append(perf_counter() - began)
+    return median(seconds) * 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Evidence that a model extracted, held to what is there: its shape, and its quotes.
+
+    evidence = validate_evidence_schema(parse_evidence_json(reply).obj)
+    evidence, stats = validate_evidence_grounding(evidence, transcript)
+
+Logs carry hashes, lengths and counts, never a text. Whoever holds a transcript can recognise its
+plain hash; with a `hash_key` nobody without the key can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from veridical.errors import (
+    ConfigurationError,
+    EvidenceGroundingError,
+    EvidenceJSONError,
+    EvidenceSchemaError,
+    TranscriptError,
+)
+from veridical.pipeline.evidence.caveats import Caveat
+from veridical.pipeline.evidence.prepared import PreparedSource, prepare
+from veridical.pipeline.evidence.prepared import normal_form as normalize_for_quote_match
+from veridical.pipeline.evidence.quotes import (
+    Grade,
+    Grounder,
+    MatchMode,
+    QuoteMatch,
+    Rejection,
+    Rules,
+    ground_quotes,
+)
+from veridical.pipeline.evidence.schema import PHQ8_DOMAIN_KEYS, ROOT, validate_evidence_schema
+from veridical.pipeline.evidence.strict_json import (
+    Deviation,
+    ParsedEvidence,
+    parse_evidence_json,
+    shown_key,
+)
+from veridical.pipeline.evidence.transcripts import (
+    Transcript,
+    TranscriptKind,
+    Turn,
+    parse_transcript,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.pipeline.evidence.prepared import Quotable
+
+__all__ = [
+    "PHQ8_DOMAIN_KEYS",
+    "Caveat",
+    "Deviation",
+    "EvidenceGroundingError",
+    "EvidenceGroundingStats",
+    "EvidenceJSONError",
+    "EvidenceSchemaError",
+    "Grade",
+    "MatchMode",
+    "ParsedEvidence",
+    "PreparedSource",
+    "QuoteMatch",
+    "Rejection",
+    "Transcript",
+    "TranscriptError",
+    "TranscriptKind",
+    "Turn",
+    "ground_quotes",
+    "normalize_for_quote_match",
+    "parse_evidence_json",
+    "parse_transcript",
+    "prepare",
+    "validate_evidence_grounding",
+    "validate_evidence_schema",
+]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceGroundingStats:
+    """How many quotes were extracted, accepted and rejected, the last also by domain."""
+
+    extracted_count: int
+    validated_count: int
+    rejected_count: int
+    rejected_by_domain: dict[str, int]
+
+
+def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and two more
+    evidence: Mapping[str, Sequence[str]],
+    transcript_text: Quotable,
+    *,
+    mode: str = MatchMode.SUBSTRING,
+    fuzzy_threshold: float = 0.85,
+    log_rejections: bool = True,
+    strict: bool = False,
+    hash_key: str | bytes | None = None,
+) -> tuple[dict[str, list[str]], EvidenceGroundingStats]:
+    """Return the evidence with the quotes that are in the transcript, and counts.
+
+    `transcript_text` is a text, a `Transcript` or, for many calls, `prepare(...)` of one; the rules
+    are those of `ground_quotes`. Hashes in logs are keyed if there is a `hash_key`.
+    `EvidenceSchemaError` if `evidence` is not lists of texts by domain; the errors of
+    `ground_quotes`.
+    """
+    checked = _shaped(evidence)
+    hasher = _Hasher(hash_key)
+    rules = Rules(mode, fuzzy_threshold, strict)
+    source = prepare(transcript_text)
+    grounder = Grounder(source, rules)
+    validated = {key: list(filter(grounder.accepts, quotes)) for key, quotes in checked.items()}
+    stats = _stats(checked, validated)
+    if log_rejections and stats.rejected_count:
+        _log_rejections(checked, validated, stats, _Run(hasher, source.text, str(mode)))
+    return validated, stats
+
+
+def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
+    if not isinstance(evidence, Mapping):
+        msg = f"Expected evidence by domain, got {type(evidence).__name__}"
+        raise EvidenceSchemaError(msg, {ROOT: msg})
+    violations = {
+        shown_key(key, number): f"Expected list[str], got {type(quotes).__name__}"
+        for number, (key, quotes) in enumerate(evidence.items())
+        if not isinstance(key, str)
+        or not isinstance(quotes, list | tuple)
+        or not all(isinstance(quote, str) for quote in quotes)
+    }
+    if violations:
+        msg = f"Evidence schema violations in {len(violations)} fields"
+        raise EvidenceSchemaError(msg, violations, hint="Validate the schema first")
+    return evidence
+
+
+def _stats(
+    extracted: Mapping[str, Sequence[str]], validated: Mapping[str, Sequence[str]]
+) -> EvidenceGroundingStats:
+    rejected = {key: len(extracted[key]) - len(validated[key]) for key in extracted}
+    total = sum(map(len, extracted.values()))
+    accepted = sum(map(len, validated.values()))
+    return EvidenceGroundingStats(total, accepted, total - accepted, rejected)
+
+
+# --- logs ------------------------------------------------------------------------------------
+
+
+class _Hasher:
+    """Stable hashes of texts: twelve hexadecimal digits of SHA-256, keyed if there is a key."""
+
+    def __init__(self, key: str | bytes | None) -> None:
+        if key is not None and not (isinstance(key, str | bytes) and key):
+            msg = f"the key of hashes must be text or bytes, not empty; got {type(key).__name__}"
+            raise ConfigurationError(msg, hint="Leave it out for plain hashes")
+        self._key = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+
+    def of(self, name: str, text: str) -> dict[str, object]:
+        """Return hash and length of a text as the fields `<name>_hash` and `<name>_len`."""
+        data = text.encode("utf-8", "surrogatepass")
+        key = self._key
+        digest = hashlib.sha256(data) if key is None else hmac.new(key, data, "sha256")
+        return {f"{name}_hash": digest.hexdigest()[:12], f"{name}_len": len(text)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What every event of one call says, the transcript as its hash."""
+
+    hasher: _Hasher
+    transcript: str
+    mode: str
+
+
+def _log_rejections(
+    extracted: Mapping[str, Sequence[str]],
+    validated: Mapping[str, Sequence[str]],
+    stats: EvidenceGroundingStats,
+    run: _Run,
+) -> None:
+    """Log each rejected quote, then the counts."""
+    transcript = run.hasher.of("transcript", run.transcript)
+    for number, (key, quotes) in enumerate(extracted.items()):
+        kept = set(validated[key])
+        for quote in quotes:
+            if quote not in kept:
+                fields = {"domain": shown_key(key, number), **run.hasher.of("quote", quote)}
+                fields |= {**transcript, "mode": run.mode}
+                _event(logging.WARNING, "evidence_quote_rejected", fields)
+    fields = asdict(stats) | {**transcript, "mode": run.mode}
+    fields["rejected_by_domain"] = {
+        shown_key(key, number): count
+        for number, (key, count) in enumerate(stats.rejected_by_domain.items())
+    }
+    _event(logging.INFO, "evidence_grounding_complete", fields)
+
+
+def _event(level: int, name: str, fields: Mapping[str, object]) -> None:
+    shown = " ".join(f"{key}={value}" for key, value in fields.items())
+    logger.log(level, "%s %s", name, shown, extra={"event": name, "fields": fields})

@@ -1,0 +1,277 @@
+"""Transcripts of who said what, in the formats they come in.
+
+`parse_transcript` returns a text and its turns; offsets of quotes count in that text. Plain text
+and text with labels stay as they are. From the other formats a text with labels is made, one turn
+after the other, because times and markup between two words would keep a quote of both from being
+found.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from veridical.core.types import Span
+from veridical.errors import EvidenceJSONError, TextError, TranscriptError
+from veridical.pipeline.evidence.strict_json import strict_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+class TranscriptKind(StrEnum):
+    """The format a transcript came in."""
+
+    PLAIN = "plain"
+    """No turns."""
+    LABELS = "labels"
+    """`Name: text` or `[name] text`; a line without a label goes on with the turn."""
+    JSON = "json"
+    """`[{"speaker": ..., "text": ...}]`, or an object with that list under `turns`."""
+    VTT = "vtt"
+    """WebVTT; who speaks is told by `<v Name>` or by a label."""
+    SRT = "srt"
+    """SubRip; who speaks is told by a label."""
+    CSV = "csv"
+    """Tab separated with a head, columns `speaker` and `value` (`text`), as DAIC-WOZ has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker said at a stretch: `span` in the text, without the label."""
+
+    speaker: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A text and its turns, in order; without turns it is plain text."""
+
+    text: str
+    turns: tuple[Turn, ...] = ()
+    kind: TranscriptKind = TranscriptKind.PLAIN
+
+    def __repr__(self) -> str:
+        return f"Transcript({self.kind}, {len(self.text)} characters, {len(self.turns)} turns)"
+
+
+class _Said(NamedTuple):
+    """One entry of a structured transcript; without a speaker if none is named."""
+
+    speaker: str
+    text: str
+
+
+def parse_transcript(text: str, kind: TranscriptKind | str | None = None) -> Transcript:
+    """Return the transcript in `text`; what kind it is shows at its beginning, unless given.
+
+    `TranscriptError` names the place of what is malformed, `TextError` that it is no text.
+    """
+    require_text(text, "a transcript", "Decode bytes first; pass a str")
+    chosen = _kind(kind) if kind is not None else _detected(text)
+    if chosen is TranscriptKind.PLAIN:
+        return plain(text)
+    if chosen is TranscriptKind.LABELS:
+        return Transcript(text, _labelled_turns(text), chosen)
+    said = [each for each in _READERS[chosen](text.removeprefix("\ufeff")) if each.text]
+    if not said:
+        msg = f"the {chosen} transcript holds no turn"
+        raise TranscriptError(msg, hint="Pass kind='plain' for a text without turns")
+    return _written_out(said, chosen)
+
+
+def plain(text: str) -> Transcript:
+    """Return a text as a transcript without turns; `TextError` if it is none."""
+    require_text(text, "a source of quotes", "Decode bytes first; pass a str")
+    return Transcript(text)
+
+
+def require_text(text: object, what: str, hint: str) -> None:
+    """Raise `TextError` unless `text` is a string; an empty one is."""
+    if not isinstance(text, str):
+        msg = f"{what} must be text, not {type(text).__name__}"
+        raise TextError(msg, hint=hint)
+
+
+def _kind(kind: str) -> TranscriptKind:
+    try:
+        return TranscriptKind(kind)
+    except ValueError:
+        pass
+    msg = "there is no such kind of transcript"
+    raise TranscriptError(msg, hint=f"Choose one of {', '.join(TranscriptKind)}")
+
+
+# --- which format ----------------------------------------------------------------------------
+
+_SPEAKER = r"[^\W\d_][\w.'’-]{0,24}+(?:[ ][\w.'’-]{1,24}+){0,2}"
+_LABEL = re.compile(
+    rf"""^\ufeff?[ \t]*+(?:(?P<name>{_SPEAKER})[ ]?:(?:[ \t]++|(?=\r?$))
+                  |\[(?P<bracketed>{_SPEAKER})\][ \t]++)""",
+    re.VERBOSE | re.MULTILINE,
+)
+_TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_CUE = re.compile(rf"\s*({_TIME})[ \t]+-->[ \t]+({_TIME})(?:[ \t].*)?")
+_STARTS = {
+    TranscriptKind.VTT: re.compile(r"WEBVTT(?:[ \t\r\n]|\Z)"),
+    TranscriptKind.SRT: re.compile(rf"\s*\d+[ \t]*\r?\n{_TIME}[ \t]+-->"),
+    TranscriptKind.JSON: re.compile(r'\s*(?:\[\s*\{|\{\s*"turns"\s*:)'),
+}
+
+
+def _detected(text: str) -> TranscriptKind:
+    start = text.removeprefix("\ufeff")
+    for kind, pattern in _STARTS.items():
+        if pattern.match(start):
+            return kind
+    if _columns(start.partition("\n")[0]):
+        return TranscriptKind.CSV
+    first = _LABEL.match(start.lstrip())
+    if first is None:
+        return TranscriptKind.PLAIN
+    # One label may be a heading such as "Note:"; in a conversation somebody speaks twice.
+    names = [_name(label) for label in _LABEL.finditer(text)]
+    return TranscriptKind.LABELS if len(set(names)) < len(names) else TranscriptKind.PLAIN
+
+
+# --- text with labels ------------------------------------------------------------------------
+
+
+def _name(label: re.Match[str]) -> str:
+    return (label["name"] or label["bracketed"]).strip()
+
+
+def _labelled_turns(text: str) -> tuple[Turn, ...]:
+    labels = list(_LABEL.finditer(text))
+    turns = []
+    for label, following in zip_longest(labels, labels[1:]):
+        said = text[label.end() : following.start() if following else len(text)]
+        start = label.end() + len(said) - len(said.lstrip())
+        turns.append(Turn(_name(label), Span(start, max(start, label.end() + len(said.rstrip())))))
+    return tuple(turns)
+
+
+def _written_out(said: Iterable[_Said], kind: TranscriptKind) -> Transcript:
+    """Return a text with labels and its turns; what one speaker says in a row is one turn."""
+    # Subtitles break sentences anywhere; the entries of the other formats are utterances.
+    between = " " if kind in {TranscriptKind.VTT, TranscriptKind.SRT} else "\n"
+    pieces, turns, at = list[str](), list[Turn](), 0
+    for speaker, entries in groupby(said, key=lambda each: each.speaker):
+        label = f"{speaker}: " if speaker else ""
+        content = between.join(entry.text for entry in entries)
+        start = at + len(label)
+        turns.append(Turn(speaker, Span(start, start + len(content))))
+        pieces.append(f"{label}{content}")
+        at = start + len(content) + 1
+    return Transcript("\n".join(pieces), tuple(turns), kind)
+
+
+# --- JSON ------------------------------------------------------------------------------------
+
+
+def _from_json(text: str) -> Iterator[_Said]:
+    try:
+        found = strict_json(text)
+    except EvidenceJSONError as error:
+        reason = error.message
+    else:
+        turns = found.get("turns") if isinstance(found, dict) else found
+        if isinstance(turns, list):
+            return (_json_turn(i, turn) for i, turn in enumerate(turns))
+        reason = f"turns must be a list, not {type(turns).__name__}"
+    raise TranscriptError(reason, hint='Expected: [{"speaker": "A", "text": "..."}, ...]')
+
+
+def _json_turn(number: int, turn: object) -> _Said:
+    if not isinstance(turn, dict):
+        msg = f"turn {number} must be an object, not {type(turn).__name__}"
+        raise TranscriptError(msg)
+    values = [turn.get("speaker"), turn.get("text")]
+    for key, value in zip(("speaker", "text"), values, strict=True):
+        if not isinstance(value, str):
+            msg = f"{key} of turn {number} must be text, not {type(value).__name__}"
+            raise TranscriptError(msg)
+    return _Said(*(str(value).strip() for value in values))
+
+
+# --- WebVTT and SubRip -----------------------------------------------------------------------
+
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^<>]*)>")
+# Classes, styles, ruby, languages and times; a tag of another name is a non-verbal one.
+_MARKUP = re.compile(r"</?(?:[cibuv]|ruby|rt|lang|font)(?:[. ][^<>]*)?>|<\d[\d:.]*>")
+_BLANK_LINES = re.compile(r"(?:\r?\n[ \t]*+){2,}")
+_NO_CUE = re.compile(r"WEBVTT|(?:NOTE|STYLE|REGION)\b|\s*\Z")
+
+
+def _from_cues(text: str) -> Iterator[_Said]:
+    speaker, line = "", 1
+    done = 0
+    for end in [*(gap.end() for gap in _BLANK_LINES.finditer(text)), len(text)]:
+        block, first = text[done:end], line
+        line += block.count("\n")
+        done = end
+        if _NO_CUE.match(block):
+            continue
+        for said in _cue(block.splitlines(), first):
+            # A cue that names nobody goes on with what was being said.
+            speaker = said.speaker or speaker
+            yield _Said(speaker, said.text)
+
+
+def _cue(lines: list[str], number: int) -> Iterator[_Said]:
+    at = next((i for i, line in enumerate(lines[:3]) if "-->" in line), None)
+    if at is None or not _CUE.fullmatch(lines[at]):
+        msg = f"the block from line {number} has no valid line of times"
+        raise TranscriptError(msg, hint="Expected 00:00:01.000 --> 00:00:02.000")
+    payload = " ".join(line.strip() for line in lines[at + 1 :]).strip()
+    pieces = _VOICE.split(payload)
+    for speaker, piece in zip(["", *pieces[1::2]], pieces[::2], strict=True):
+        said = html.unescape(_MARKUP.sub("", piece)).strip()
+        label = None if speaker else _LABEL.match(said)
+        yield _Said(_name(label), said[label.end() :]) if label else _Said(speaker.strip(), said)
+
+
+# --- CSV -------------------------------------------------------------------------------------
+
+
+def _from_csv(text: str) -> Iterator[_Said]:
+    # Utterances hold quotation marks of their own: nothing is quoted in this format.
+    head, _, rest = text.partition("\n")
+    columns, count = _columns(head), head.count("\t")
+    if columns is None:
+        msg = "the first line does not name the columns speaker and value"
+        raise TranscriptError(msg, hint="Expected: start_time, stop_time, speaker, value; tabs")
+    for number, line in enumerate(rest.split("\n"), start=2):
+        if line.strip():
+            cells = line.split("\t")
+            if len(cells) != count + 1:
+                msg = f"line {number} has {len(cells)} columns, the first has {count + 1}"
+                raise TranscriptError(msg)
+            yield _Said(cells[columns.speaker].strip(), cells[columns.said].strip())
+
+
+class _Columns(NamedTuple):
+    speaker: int
+    said: int
+
+
+def _columns(head: str) -> _Columns | None:
+    """Return where a first line has the speaker and what is said; None if it names no such."""
+    names = [name.strip().lower() for name in head.split("\t")]
+    said = next((name for name in ("value", "text") if name in names), None)
+    if said is None or "speaker" not in names:
+        return None
+    return _Columns(names.index("speaker"), names.index(said))
+
+
+_READERS: dict[TranscriptKind, Callable[[str], Iterator[_Said]]] = {
+    TranscriptKind.JSON: _from_json,
+    TranscriptKind.VTT: _from_cues,
+    TranscriptKind.SRT: _from_cues,
+    TranscriptKind.CSV: _from_csv,
+}
