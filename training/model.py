@@ -82,6 +82,7 @@ def load_tokenizer(base: Path, *, max_tokens: int) -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.enable_truncation(max_tokens, strategy="longest_first")
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # "</s>" in a text is text, as for the product
     return tokenizer
 
 
