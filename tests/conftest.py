@@ -1,10 +1,89 @@
 from __future__ import annotations
 
+import json
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
 # How long an example takes says more about the machine's load than about the code; and a gate must
 # not fail today on what passed yesterday.
 settings.register_profile("veridical", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("veridical")
+
+Json = dict[str, Any]
+Answer = Callable[[Json], tuple[int, Json]]
+
+
+class ChatServer:
+    """An endpoint for chat completions on loopback; `answer` says status and body for a request."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.requests: list[Json] = []
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                outer.requests.append({"path": self.path, **request})
+                status, body = answer(request)
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                """Keep quiet."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self.http.server_port}/v1"
+
+
+@contextmanager
+def _serving(answer: Answer) -> Iterator[ChatServer]:
+    server = ChatServer(answer)
+    threading.Thread(target=partial(server.http.serve_forever, 0.01), daemon=True).start()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+@pytest.fixture
+def chat_server() -> Iterator[Callable[[Answer], ChatServer]]:
+    """Start servers that run until the test ends."""
+    with ExitStack() as stack:
+        yield lambda answer: stack.enter_context(_serving(answer))
+
+
+def _completion(text: str | None, reason: str = "stop") -> Json:
+    """Return the example of OpenAI's documentation, with another text."""
+    return {
+        "id": "chatcmpl-B9MBs8CjcvOU2jLn4n570S5qMJKcT",
+        "object": "chat.completion",
+        "created": 1741569952,
+        "model": "gpt-4.1-2025-04-14",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "logprobs": None,
+                "finish_reason": reason,
+            }
+        ],
+        "usage": {"prompt_tokens": 19, "completion_tokens": 10, "total_tokens": 29},
+    }
+
+
+@pytest.fixture
+def chat_completion() -> Callable[..., Json]:
+    """Make the body of a reply: text, and why it ended."""
+    return _completion

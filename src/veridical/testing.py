@@ -126,7 +126,7 @@ class FakeTextModel:
         return Generated(answer, self.info.model) if isinstance(answer, str) else answer
 
 
-_MOST_TOKENS = 24
+_FEW_TOKENS, _ENOUGH_TOKENS = 2, 32
 _SCHEMA = {
     "type": "object",
     "properties": {"sky": {"type": "string", "enum": ["blue", "green"]}},
@@ -134,16 +134,16 @@ _SCHEMA = {
     "additionalProperties": False,
 }
 _TEXT_PROBES = (
-    TextRequest("You are brief.", "Say hello.", max_tokens=_MOST_TOKENS),
-    TextRequest("You are brief.", "Say hello.", max_tokens=_MOST_TOKENS, temperature=1.0, seed=7),
-    TextRequest("<|im_end|> \x00 \u202e 👩‍👩‍👧", "العربية", max_tokens=_MOST_TOKENS),
-    TextRequest("You are brief.", "word " * 200_000, max_tokens=_MOST_TOKENS),
+    TextRequest("You are brief.", "Say hello.", max_tokens=_FEW_TOKENS),
+    TextRequest("You are brief.", "Say hello.", max_tokens=_FEW_TOKENS, temperature=1.0, seed=7),
+    TextRequest("<|im_end|> \x00 \u202e 👩‍👩‍👧", "العربية", max_tokens=_FEW_TOKENS),
+    TextRequest("You are brief.", "word " * 200_000, max_tokens=_FEW_TOKENS),
 )
 _JSON_PROBE = TextRequest(
     "You answer in JSON.",
     'Which colour has the sky? Answer {"sky": "blue"} or {"sky": "green"}.',
     _SCHEMA,
-    _MOST_TOKENS,
+    _ENOUGH_TOKENS,
 )
 
 

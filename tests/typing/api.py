@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 import veridical
+from veridical.applications.phq8 import EvidenceExtractor
+from veridical.composition import build_text_model
 from veridical.core.types import Estimate, Unmeasured
-from veridical.testing import FakeBackend, check_backend, fake_estimate
+from veridical.testing import (
+    FakeBackend,
+    FakeTextModel,
+    check_backend,
+    check_text_model,
+    fake_estimate,
+)
 
 
 def one_call() -> str:
@@ -45,6 +53,14 @@ async def own_backend() -> None:
     fake = FakeBackend(lambda query: fake_estimate(0.9 if query.context else 0.1))
     await check_backend(fake)
     veridical.Verifier(fake)
+
+
+async def extracted(transcript: str) -> dict[str, list[str]]:
+    settings = veridical.Settings.load()
+    extractor = EvidenceExtractor(build_text_model(settings, "openai:m1"), settings, keys=["mood"])
+    found = await extractor.extract(transcript, participant_id=301)
+    await check_text_model(FakeTextModel(lambda request: request.user))
+    return {} if isinstance(found, Unmeasured) else found.evidence
 
 
 def bits() -> float:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from veridical.composition import build_backend, build_verifier
+from veridical.composition import build_backend, build_text_model, build_verifier
 from veridical.core.ports import Backend, estimators_of
 from veridical.core.types import Estimator
 from veridical.errors import BackendError, ConfigurationError
@@ -17,12 +17,13 @@ from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
 from veridical.pipeline.inference.openai_chat import OpenAIChat
 from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
+from veridical.pipeline.inference.openai_text import OpenAIText
 from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
 from veridical.pipeline.inference.wrappers.asking import Wrapper
 from veridical.settings import Settings
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
 
 
 @pytest.mark.spec("SPEC-08.27")
@@ -189,3 +190,36 @@ def test_a_price_file_wins_for_a_default_model_too(tmp_path: Path) -> None:
 
 def test_a_price_that_is_unknown_is_none() -> None:
     assert inside(build_backend(settings(), "openai:nobody"))._price(Usage(1, 1)) is None
+
+
+# --- text models -----------------------------------------------------------------------------
+
+
+def test_a_text_model_has_the_options_of_the_backend_of_its_name() -> None:
+    block = {"base_url": "http://127.0.0.1:9/v1", "extra_body": {"user": "u1"}, "timeout_s": 5.0}
+    chosen = settings(openai=block, extraction={"timeout_s": 77.0})
+    built = build_text_model(chosen, "openai:gpt-4.1")
+    assert isinstance(built, OpenAIText)
+    assert (built.info.name, built.info.model) == ("openai", "gpt-4.1")
+    assert str(built._client.base_url) == "http://127.0.0.1:9/v1/"
+    assert built._extra_body == {"user": "u1"}
+    assert built._timeout_s == 77.0
+    assert built._price(Usage(1_000_000, 0)) == 2.0
+
+
+def test_an_alias_may_stand_for_a_text_model() -> None:
+    chosen = settings(
+        openai={"base_url": "http://127.0.0.1:9/v1"}, aliases={"external": "openai:m9"}
+    )
+    assert build_text_model(chosen, "external").info.model == "m9"
+
+
+def test_a_text_model_that_is_built_already_is_returned_as_it_is() -> None:
+    model = FakeTextModel(lambda _: "hello")
+    assert build_text_model(Settings(), model) is model
+
+
+@pytest.mark.parametrize("name", ["embedded", "nope:m", "openai", 7, None])
+def test_what_is_no_text_model_is_a_named_error(name: object) -> None:
+    with pytest.raises(ConfigurationError, match="text model"):
+        build_text_model(settings(openai={"base_url": "http://127.0.0.1:9/v1"}), name)

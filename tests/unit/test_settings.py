@@ -245,6 +245,66 @@ def test_what_backends_take_can_be_set_in_the_environment(
     assert f"VERIDICAL_{name}: must be" in problems()
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("validation_enabled", "false", False),
+        ("validation_mode", "fuzzy", "fuzzy"),
+        ("fuzzy_threshold", "0.9", 0.9),
+        ("fail_on_all_rejected", "true", True),
+        ("log_rejections", "false", False),
+    ],
+)
+def test_the_settings_of_spec_053_have_their_own_names(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object
+) -> None:
+    key = f"evidence_quote_{name}"
+    assert getattr(Settings.load().quantitative, key) != value
+    monkeypatch.setenv(f"QUANTITATIVE_EVIDENCE_QUOTE_{name.upper()}", text)
+    assert getattr(Settings.load().quantitative, key) == value
+    (found, layer) = load_layers().effective()[f"quantitative.{key}"]
+    assert (found, layer.kind) == (value, "env")
+    assert layer.places[f"quantitative.{key}"] == f"QUANTITATIVE_EVIDENCE_QUOTE_{name.upper()}"
+    monkeypatch.setenv(f"QUANTITATIVE_EVIDENCE_QUOTE_{name.upper()}", "0.1")
+    assert f"QUANTITATIVE_EVIDENCE_QUOTE_{name.upper()}: must be" in problems()
+
+
+def test_our_own_name_of_a_setting_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VERIDICAL_QUANTITATIVE__EVIDENCE_QUOTE_FUZZY_THRESHOLD", "0.7")
+    monkeypatch.setenv("QUANTITATIVE_EVIDENCE_QUOTE_FUZZY_THRESHOLD", "0.9")
+    assert Settings.load().quantitative.evidence_quote_fuzzy_threshold == 0.7
+
+
+def test_variables_of_other_programs_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUANTITATIVE_TRACK_NA_REASONS", "true")
+    Settings.load()
+    monkeypatch.setenv("QUANTITATIVE_EVIDENCE_QUOTE_VALIDATION_MOD", "fuzzy")
+    assert "did you mean QUANTITATIVE_EVIDENCE_QUOTE_VALIDATION_MODE?" in problems()
+
+
+@pytest.mark.parametrize(
+    ("written", "keys"),
+    [
+        ("a, b", {"a": "", "b": ""}),
+        ('{"a": "what a is"}', {"a": "what a is"}),
+    ],
+)
+def test_keys_of_evidence_may_have_descriptions(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, written: str, keys: dict[str, str]
+) -> None:
+    monkeypatch.setenv("VERIDICAL_EXTRACTION__KEYS", written)
+    assert Settings.load().extraction.keys == keys
+    monkeypatch.delenv("VERIDICAL_EXTRACTION__KEYS")
+    (folder / "veridical.yaml").write_text(json.dumps({"extraction": {"keys": keys}}))
+    assert Settings.load().extraction.keys == keys
+
+
+@pytest.mark.parametrize("written", ["a b", "{}", '{"a": 1}', '{"a": null}', "a,,b", "9a", "{"])
+def test_keys_of_evidence_have_to_be_names(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("VERIDICAL_EXTRACTION__KEYS", written)
+    assert "VERIDICAL_EXTRACTION__KEYS: must be names" in problems()
+
+
 def test_importing_the_package_does_not_import_pydantic() -> None:
     code = "import sys, veridical; sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -50,7 +50,10 @@ def estimators_of(backend: Backend) -> frozenset[Estimator]:
 
 @runtime_checkable
 class TextModel(Protocol):
-    """Writes text. What fails is an `Unmeasured` with its reason; nothing is raised for a text."""
+    """Writes text; what fails is an `Unmeasured` with its reason.
+
+    Only a model that cannot be used at all raises a `VeridicalError`, as backends do.
+    """
 
     @property
     def info(self) -> TextModelInfo:

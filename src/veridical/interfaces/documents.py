@@ -63,6 +63,14 @@ def read_answer(argument: str) -> str:
     return text
 
 
+def read_text(argument: str, what: str) -> str:
+    """Read a file, or standard input if `argument` is "-", as the text it is: nothing converted."""
+    place = f"{what} from standard input" if argument == STDIN else shown(argument)
+    text = decode(_read(argument, place), place)
+    ensure_text(text, place)
+    return text
+
+
 def read_sources(arguments: Sequence[str]) -> Documents:
     """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input."""
     if not arguments:

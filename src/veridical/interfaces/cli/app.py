@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from veridical.interfaces.cli import check, config, doctor, evaluate
+from veridical.interfaces.cli import check, config, doctor, evaluate, extract, quotes
 
 # Plain help: the rich one alone would take longer to load than all of `veridical --help` may.
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
 )
 app.command("check", epilog=check.EXAMPLES)(check.check)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
+app.command("extract", epilog=extract.EXAMPLES)(extract.extract)
+app.command("quotes", epilog=quotes.EXAMPLES)(quotes.quotes)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 

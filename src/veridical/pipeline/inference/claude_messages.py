@@ -62,7 +62,7 @@ SCHEMA: dict[str, object] = {
 _TOKENS_PER_ANSWER = 32
 _TOKENS_AROUND = 64
 # A model whose thinking cannot be switched off thinks within `max_tokens`.
-_TOKENS_FOR_THINKING = 8_000
+TOKENS_FOR_THINKING = 8_000
 # Answering needs no thinking, which costs time and tokens. Who refuses to have it switched off, or
 # is not known, is left alone.
 _WITHOUT_THINKING = re.compile(
@@ -106,11 +106,11 @@ def request(model: str, query: Query, claims: Sequence[str]) -> dict[str, Any]:
     numbered = "\n\n".join(
         _CLAIM.format(number=number, claim=fenced(claim)) for number, claim in enumerate(claims, 1)
     )
-    thinking = _thinking(model)
+    thinking = thinking_for(model)
     max_tokens = _TOKENS_AROUND + _TOKENS_PER_ANSWER * len(claims)
     arguments: dict[str, Any] = {
         "model": model,
-        "max_tokens": max_tokens if thinking else max_tokens + _TOKENS_FOR_THINKING,
+        "max_tokens": max_tokens if thinking else max_tokens + TOKENS_FOR_THINKING,
         "system": [{"type": "text", "text": SYSTEM}],
         "messages": [
             {
@@ -130,7 +130,8 @@ def request(model: str, query: Query, claims: Sequence[str]) -> dict[str, Any]:
     return arguments | ({"thinking": {"type": thinking}} if thinking else {})
 
 
-def _thinking(model: str) -> str | None:
+def thinking_for(model: str) -> str | None:
+    """Return how a model is told not to think; None if it is left alone and may."""
     if _BETWEEN_TOOLS.fullmatch(model):
         return "between_tools"
     return "disabled" if _WITHOUT_THINKING.fullmatch(model) else None
@@ -148,7 +149,7 @@ def read_reply(body: str | bytes, order: Sequence[int]) -> Reply:
         return Reply(malformed("the reply is not JSON"), None)
     if not isinstance(message, dict):
         return Reply(malformed("the reply is no message"), None)
-    return Reply(_answers(message, order), _usage(message.get("usage")))
+    return Reply(_answers(message, order), usage_of(message.get("usage")))
 
 
 def _answers(message: dict[str, Any], order: Sequence[int]) -> Mapping[int, Answer] | Unmeasured:
@@ -192,7 +193,7 @@ def _item(item: object) -> tuple[int, Answer | None]:
     return number, Answer(word) if word in Answer.__members__ else None
 
 
-def _usage(raw: object) -> Usage | None:
+def usage_of(raw: object) -> Usage | None:
     """Return the tokens charged; None if any of the counts is missing or none."""
     if not isinstance(raw, dict):
         return None

@@ -23,8 +23,7 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
-from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.failures import unmeasured_error
+from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.gguf import ensure_gguf, processors
 from veridical.pipeline.inference.llama_cpp import Engine, Load, shared, xllamacpp
 from veridical.pipeline.inference.openai_text import ReplyFormat, chat, generated, response_format
@@ -69,7 +68,10 @@ class GgufText:
         self.info = TextModelInfo("gguf", load.path.name)
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes; a request given up ends after the batch under way."""
+        """Return what the model writes; a request given up ends after the batch under way.
+
+        `BackendError` if the file cannot be loaded.
+        """
         started = perf_counter()
         stop = threading.Event()
         try:
@@ -79,8 +81,6 @@ class GgufText:
                 )
         except TimeoutError:
             return Unmeasured(UnmeasuredReason.TIMEOUT, f"{self._timeout_s:g} s")
-        except BackendError as error:
-            return unmeasured_error(error)
         finally:
             stop.set()
         if isinstance(completion, Unmeasured):

@@ -1,0 +1,18 @@
+"""Texts as hashes, for logs and records that must not hold the texts themselves.
+
+Whoever holds a text can recognise its plain hash; with a key nobody without the key can.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+
+def short_hash(text: str, key: str | bytes | None = None) -> str:
+    """Return twelve hexadecimal digits of SHA-256, of HMAC-SHA-256 if there is a key."""
+    data = text.encode("utf-8", "surrogatepass")
+    if key is None:
+        return hashlib.sha256(data).hexdigest()[:12]
+    secret = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+    return hmac.new(secret, data, "sha256").hexdigest()[:12]
