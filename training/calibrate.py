@@ -1,6 +1,6 @@
 """Calibrates an exported verifier on pairs it has not seen, and writes its card.
 
-    python training/calibrate.py --export DIR --name verifier-v1 --pairs DATA/train.jsonl.gz \
+    python training/calibrate.py --export DIR --name verifier-v2 --pairs DATA/train.jsonl.gz \
         --skip 160000 --rows 7000 --notes notes.json
 
 `--skip` passes over the rows it was trained on. Only labelled pairs count, not generated ones, and
@@ -140,6 +140,7 @@ def score(export: Path, name: str, pairs: list[dict]) -> tuple[torch.Tensor, np.
     session = InferenceSession(export / f"{name}.int8.onnx", options)
     tokenizer = Tokenizer.from_file(str(export / f"{name}.tokenizer.json"))
     tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
     tokenizer.enable_truncation(MAX_TOKENS, strategy="longest_first")
     found, lengths = [], []
     for pair in pairs:
