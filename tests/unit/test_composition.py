@@ -33,7 +33,7 @@ def test_the_default_backend_is_the_embedded_verifier() -> None:
 
 
 def test_a_model_may_follow_the_name() -> None:
-    assert build_backend(Settings(), "embedded:verifier-v2").info.model == "verifier-v1"
+    assert build_backend(Settings(), "embedded:verifier-v2").info.model == "verifier-v2"
 
 
 def test_an_unknown_model_is_a_named_error() -> None:
