@@ -1,7 +1,6 @@
 """What `benchmarks/results/latency.md` records, held against the limits of SPEC-08.36 and .37.
 
-Nothing is timed here: a gate that measures fails when the machine is busy. SPEC-08.37 has no
-marker, as the record says itself where it is missed.
+Nothing is timed here: a gate that measures fails when the machine is busy.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def test_the_record_calls_met_what_is_within_the_limit_and_nothing_else(record: 
         assert word == ("met" if rows[number] <= limit_ms(number) else "**missed**")
 
 
-@pytest.mark.spec("SPEC-08.36")
-def test_one_claim_was_measured_within_its_limit(record: str) -> None:
+@pytest.mark.spec("SPEC-08.36", "SPEC-08.37")
+def test_every_number_of_claims_was_measured_within_its_limit(record: str) -> None:
     rows = {int(claims): int(p95) for claims, p95, _ in ROW.findall(record)}
-    assert rows[1] <= limit_ms(1)
+    assert [claims for claims, p95 in rows.items() if p95 > limit_ms(claims)] == []
