@@ -9,13 +9,12 @@ plain hash; with a `hash_key` nobody without the key can.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from veridical.core.hashing import short_hash
 from veridical.errors import (
     ConfigurationError,
     EvidenceGroundingError,
@@ -153,20 +152,17 @@ def _stats(
 
 
 class _Hasher:
-    """Stable hashes of texts: twelve hexadecimal digits of SHA-256, keyed if there is a key."""
+    """Stable hashes of texts, keyed if there is a key."""
 
     def __init__(self, key: str | bytes | None) -> None:
         if key is not None and not (isinstance(key, str | bytes) and key):
             msg = f"the key of hashes must be text or bytes, not empty; got {type(key).__name__}"
             raise ConfigurationError(msg, hint="Leave it out for plain hashes")
-        self._key = key.encode("utf-8", "surrogatepass") if isinstance(key, str) else key
+        self._key = key
 
     def of(self, name: str, text: str) -> dict[str, object]:
         """Return hash and length of a text as the fields `<name>_hash` and `<name>_len`."""
-        data = text.encode("utf-8", "surrogatepass")
-        key = self._key
-        digest = hashlib.sha256(data) if key is None else hmac.new(key, data, "sha256")
-        return {f"{name}_hash": digest.hexdigest()[:12], f"{name}_len": len(text)}
+        return {f"{name}_hash": short_hash(text, self._key), f"{name}_len": len(text)}
 
 
 @dataclass(frozen=True, slots=True)
