@@ -27,10 +27,12 @@ from veridical.settings_blocks import (
     DecisionSettings,
     ExtractionSettings,
     GgufSettings,
+    HallucinationSettings,
     OpenAISettings,
     PolicySettings,
     QuantitativeSettings,
     RequestSettings,
+    VerificationSettings,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ class Settings(BaseModel):
         description="a whole number from 1, or null for every CPU this process may use",
     )
     policy: PolicySettings = PolicySettings()
+    verification: VerificationSettings = VerificationSettings()
+    hallucination: HallucinationSettings = HallucinationSettings()
     cache: CacheSettings = CacheSettings()
     requests: RequestSettings = RequestSettings()
     prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None

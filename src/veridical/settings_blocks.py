@@ -19,6 +19,8 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.policy import Mode  # noqa: TC001 -- pydantic reads it at run time
+
 Probability = Annotated[
     StrictFloat, AllowInfNan(False), Field(ge=0, le=1, description="a number from 0 to 1")
 ]
@@ -30,9 +32,32 @@ CountOrNone = Annotated[
 Seconds = Annotated[
     StrictFloat, AllowInfNan(False), Field(gt=0, description="a number of seconds above 0")
 ]
+Bits = Annotated[
+    StrictFloat, AllowInfNan(False), Field(ge=0, description="a number of bits from 0")
+]
 Address = Annotated[
     Annotated[StrictStr, Field(pattern=r"^https?://.+")] | None,
     Field(description="an address that begins with http:// or https://, or null"),
+]
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def _seconds(value: object) -> object:
+    """Return a duration such as "1m30s" in seconds; a number is one already."""
+    if not isinstance(value, str):
+        return value
+    if re.fullmatch(r"\d+(?:\.\d+)?", value):
+        return float(value)
+    if not re.fullmatch(r"(?:\d+(?:\.\d+)?(?:ms|[smhd]))+", value):
+        raise ValueError
+    parts = re.findall(r"(\d+(?:\.\d+)?)(ms|[smhd])", value)
+    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+Duration = Annotated[
+    Annotated[StrictFloat, AllowInfNan(False), Field(gt=0)] | None,
+    BeforeValidator(_seconds),
+    Field(description="a duration above 0 such as 500ms, 2s or 1h30m, or null"),
 ]
 Switch = Annotated[StrictBool, Field(description="true or false")]
 Secret = Annotated[SecretStr | None, Field(description="a key, or null")]
@@ -107,6 +132,77 @@ class PolicySettings(Block):
     windows: Annotated[StrictInt, Field(ge=1)] | Literal["all"] = Field(
         default=2, description="a whole number from 1, or 'all'"
     )
+    mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
+    sample_rate: Probability = 0.3
+    max_claims: CountOrNone = None
+    gap_threshold_bits: Bits = 2.0
+
+
+class VerificationSettings(Block):
+    """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown."""
+
+    enabled: Switch = True
+    support_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    dependence_threshold: Probability = 0.3
+    gap_threshold_bits: Bits = 2.0
+    on_failure: Literal["flag", "retry", "ask"] = Field(
+        default="flag", description="'flag', 'retry' or 'ask'"
+    )
+    max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 2
+    verification_model: Name = None
+    max_claims_per_response: CountOrNone = 10
+    parallel_verification: Switch = True
+    mode: Mode = Field(default="sample", description="'full', 'sample' or 'critical_only'")
+    sample_rate: Probability = 0.3
+
+
+class HallucinationBackendSettings(Block):
+    """The block `hallucination.backend:`: who is asked by gates and audits."""
+
+    type: Literal["self", "haiku", "external", "configurable"] | None = Field(
+        default=None, description="'self', 'haiku', 'external', 'configurable' or null"
+    )
+    default: Name = None
+
+
+class MemoryGateSettings(Block):
+    """The block `hallucination.memory_gate:`: facts are verified before they are stored."""
+
+    enabled: Switch = False
+    min_confidence: Probability = 0.5
+    reject_unsupported: Switch = True
+
+
+class OutputVerificationSettings(Block):
+    """The block `hallucination.output_verification:`: answers before they are shown."""
+
+    enabled: Switch = False
+    flag_threshold_bits: Annotated[
+        Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] | None,
+        Field(description="a number of bits from 0, or null for verification.gap_threshold_bits"),
+    ] = None
+
+
+class TraceAuditingSettings(Block):
+    """The block `hallucination.trace_auditing:`: execution traces are audited."""
+
+    enabled: Switch = False
+    check_post_hoc: Switch = True
+
+
+class HallucinationSettings(Block):
+    """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default."""
+
+    enabled: Switch = False
+    backend: HallucinationBackendSettings = HallucinationBackendSettings()
+    memory_gate: MemoryGateSettings = MemoryGateSettings()
+    output_verification: OutputVerificationSettings = OutputVerificationSettings()
+    trace_auditing: TraceAuditingSettings = TraceAuditingSettings()
+    batch_size: Count = 64
+    timeout: Duration = None
+    cache_ttl: Duration = None
 
 
 class OpenAISettings(Block):
@@ -174,13 +270,17 @@ class AliasSettings(Block):
 
 
 class CacheSettings(Block):
-    """The block `cache:`: estimates that are kept between runs; off without a path."""
+    """The block `cache:`: estimates that are kept between runs; off without a path.
+
+    With `texts` on, what text models write is kept, too: the file then holds texts.
+    """
 
     path: Annotated[
         StrictStr | None, Field(description="a file, ':memory:', or null for no cache")
     ] = None
     ttl_s: Seconds = 86_400.0
     max_entries: Count = 200_000
+    texts: Switch = False
 
 
 class RequestSettings(Block):

@@ -25,7 +25,7 @@ from veridical.core.types import (
 )
 from veridical.core.verdicts import Status, Verdict
 from veridical.errors import VeridicalError
-from veridical.pipeline.claims import extract_claims, split_sentences
+from veridical.pipeline.claims import extract_claims, select, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.judgement import (
     Look,
@@ -129,7 +129,7 @@ class Verifier:
         _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
-        claims = extract_claims(answer, known_ids=texts)
+        claims = select(extract_claims(answer, known_ids=texts), rules)
         binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
         asker = _Asker(self._backend, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker)
@@ -241,7 +241,7 @@ def _bind(
     bound = []
     for claim in claims.claims:
         citations = resolve(claim.citations, sources)
-        binding = binder.bind(claim.text, citations) if claim.assertive else _unbound(citations)
+        binding = binder.bind(claim.text, citations) if claim.verifiable else _unbound(citations)
         bound.append(_Bound(claim, binding))
     return binder, bound
 

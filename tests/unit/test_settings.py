@@ -330,3 +330,74 @@ def field_of(key: str) -> FieldInfo:
 
 def documented(info: FieldInfo) -> str:
     return (info.description or "").replace("NAME or NAME:MODEL", "`NAME` or `NAME:MODEL`")
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_the_block_of_spec_08_is_accepted_with_its_own_names(folder: Path) -> None:
+    (folder / "veridical.yaml").write_text(
+        """
+hallucination:
+  enabled: true
+  backend: {type: haiku, default: "openai:gpt-4.1-mini"}
+  memory_gate: {enabled: true, min_confidence: 0.6, reject_unsupported: false}
+  output_verification: {enabled: true, flag_threshold_bits: 1.5}
+  trace_auditing: {enabled: true, check_post_hoc: false}
+  batch_size: 16
+  timeout: 1m30s
+  cache_ttl: 1h
+"""
+    )
+    block = Settings.load().hallucination
+    assert (block.enabled, block.backend.type, block.batch_size) == (True, "haiku", 16)
+    assert (block.timeout, block.cache_ttl) == (90.0, 3600.0)
+    assert block.memory_gate.min_confidence == 0.6
+    assert block.output_verification.flag_threshold_bits == 1.5
+    assert not block.trace_auditing.check_post_hoc
+
+
+@pytest.mark.spec("SPEC-08.02")
+@pytest.mark.spec("SPEC-08.35")
+def test_what_a_host_checks_by_itself_is_off_by_default_and_switched_on_one_by_one() -> None:
+    block = Settings().hallucination
+    assert not block.enabled
+    for part in (block.memory_gate, block.output_verification, block.trace_auditing):
+        assert not part.enabled
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"), [("500ms", 0.5), ("2s", 2.0), ("1h30m", 5400.0), ("0.5", 0.5)]
+)
+def test_a_duration_is_read_in_seconds(
+    monkeypatch: pytest.MonkeyPatch, written: str, seconds: float
+) -> None:
+    monkeypatch.setenv("VERIDICAL_HALLUCINATION__TIMEOUT", written)
+    assert Settings.load().hallucination.timeout == seconds
+
+
+@pytest.mark.parametrize("written", ["soon", "2 s", "-1s", "0s", "1s2", "s"])
+def test_what_is_no_duration_is_an_error(monkeypatch: pytest.MonkeyPatch, written: str) -> None:
+    monkeypatch.setenv("VERIDICAL_HALLUCINATION__TIMEOUT", written)
+    assert "VERIDICAL_HALLUCINATION__TIMEOUT: must be a duration" in problems()
+
+
+@pytest.mark.spec("SPEC-16.21")
+def test_the_settings_of_spec_16_are_accepted_with_their_own_names(folder: Path) -> None:
+    (folder / "veridical.yaml").write_text(
+        """
+verification:
+  enabled: true
+  support_threshold: 0.7
+  dependence_threshold: 0.3
+  gap_threshold_bits: 2.0
+  on_failure: retry
+  max_retries: 0
+  verification_model: haiku
+  max_claims_per_response: 10
+  parallel_verification: true
+  mode: critical_only
+  sample_rate: 0.3
+"""
+    )
+    block = Settings.load().verification
+    assert (block.on_failure, block.max_retries, block.mode) == ("retry", 0, "critical_only")
+    assert block.verification_model == "haiku"

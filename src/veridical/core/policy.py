@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from veridical.core.types import ensure_probability
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from veridical.core.types import BackendInfo
+
+
+Mode: TypeAlias = Literal["full", "sample", "critical_only"]
+MODES: tuple[Mode, ...] = get_args(Mode)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +23,11 @@ class Policy:
     A threshold of None means the backend's own calibrated one; `resolved` fills it in, and reports
     show the value in force. `windows` is how many windows of evidence are scored per claim,
     or "all". `target_confidence` applies to claims that state no confidence.
+
+    `mode` says which claims are verified: all (`full`), the share `sample_rate` of them, drawn by
+    their texts (`sample`), or those with numbers, names, negations or words of certainty
+    (`critical_only`); `max_claims` how many at most, those first. A gap above `gap_threshold_bits`
+    is a critical one.
     """
 
     support_threshold: float | None = None
@@ -26,6 +35,10 @@ class Policy:
     dependence_threshold: float = 0.3
     target_confidence: float = 0.95
     windows: int | Literal["all"] = 2
+    mode: Mode = "full"
+    sample_rate: float = 0.3
+    max_claims: int | None = None
+    gap_threshold_bits: float = 2.0
 
     def __post_init__(self) -> None:
         for name in ("support_threshold", "contradiction_threshold"):
@@ -33,11 +46,25 @@ class Policy:
                 self._require_probability(name)
         self._require_probability("dependence_threshold")
         self._require_probability("target_confidence")
+        self._require_probability("sample_rate")
         windows = self.windows
         if windows != "all" and (
             isinstance(windows, bool) or not isinstance(windows, int) or windows < 1
         ):
             msg = f"windows must be a whole number from 1, or 'all', not {windows!r}"
+            raise ConfigurationError(msg, hint="2 is the default")
+        if self.mode not in MODES:
+            msg = f"mode must be one of {', '.join(MODES)}"
+            raise ConfigurationError(msg, hint="full is the default")
+        limit = self.max_claims
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int) or limit < 1
+        ):
+            msg = f"max_claims must be a whole number from 1, or None, not {limit!r}"
+            raise ConfigurationError(msg, hint="None is the default: no limit")
+        bits = self.gap_threshold_bits
+        if isinstance(bits, bool) or not isinstance(bits, int | float) or not bits >= 0:
+            msg = "gap_threshold_bits must be a number of bits from 0"
             raise ConfigurationError(msg, hint="2 is the default")
 
     def _require_probability(self, name: str) -> None:

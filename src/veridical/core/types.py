@@ -94,6 +94,14 @@ class Exclusion(StrEnum):
     CODE = "code"
 
 
+class Skip(StrEnum):
+    """Why an assertion of the answer was not verified."""
+
+    NOT_SAMPLED = "not_sampled"
+    NOT_CRITICAL = "not_critical"
+    OVER_LIMIT = "over_limit"
+
+
 class ClaimKind(StrEnum):
     """Where in the answer's structure a claim stands."""
 
@@ -136,12 +144,25 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class EvidenceMap:
+    """The sources that a text model holds to be the evidence of a claim without citations.
+
+    A hint, no citation: `used` is true if the claim came out supported by these sources alone; else
+    it was read with all of them, as if there were no hint.
+    """
+
+    sources: tuple[str, ...]
+    used: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """One verifiable assertion of the answer.
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
     a shared subject put back. `parts` are conjuncts that are looked at only when the whole is not
     supported. `weaker` is the claim with its quantifier or certainty word softened, if it has one.
+    `skipped` is why an assertion is not verified, if the policy leaves it out.
     """
 
     id: str
@@ -152,9 +173,11 @@ class Claim:
     citations: tuple[CitationRef, ...] = ()
     confidence: Confidence | None = None
     excluded: Exclusion | None = None
+    skipped: Skip | None = None
     vague: bool = False
     parts: tuple[Part, ...] = ()
     weaker: str | None = None
+    evidence_map: EvidenceMap | None = None
 
     @property
     def fragments(self) -> tuple[Part, ...]:
@@ -167,6 +190,49 @@ class Claim:
         """Whether the claim asserts something that can be checked."""
         return self.excluded is None
 
+    @property
+    def verifiable(self) -> bool:
+        """Whether the claim is to be verified: it asserts something and was not left out."""
+        return self.excluded is None and self.skipped is None
+
+
+class ExtractionMethod(StrEnum):
+    """Who took the answer apart."""
+
+    RULES = "rules"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimExtraction:
+    """How the claims of an answer were found, and what became of those that a text model proposed.
+
+    `method` is `rules` if no model was set, or no reply of it could be read. An answer is put to
+    the model in `pieces`; `fallen_back` of them were left to the rules, `fallback` is why (of the
+    first). Of the claims `proposed`, those were dropped that are not in the answer (`unanchored`),
+    that say something else than the place they are from (`unfaithful`), that stand where the rules
+    find no assertion (`excluded`), and that came before (`repeated`). `unknown_sources` counts the
+    ids in the evidence of claims that no source has, `filled` the assertions that the model left
+    out and the rules put back. Tokens and cost are None where unknown, the latency is that of all
+    pieces together.
+    """
+
+    method: ExtractionMethod = ExtractionMethod.RULES
+    model: str | None = None
+    pieces: int = 0
+    fallen_back: int = 0
+    fallback: UnmeasuredReason | None = None
+    proposed: int = 0
+    dropped_unanchored: int = 0
+    dropped_unfaithful: int = 0
+    dropped_excluded: int = 0
+    dropped_repeated: int = 0
+    unknown_sources: int = 0
+    filled: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
+    latency_ms: float | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class ClaimSet:
@@ -174,6 +240,7 @@ class ClaimSet:
 
     claims: tuple[Claim, ...]
     sentences: int
+    extraction: ClaimExtraction = ClaimExtraction()
 
 
 # --- evidence --------------------------------------------------------------------------------

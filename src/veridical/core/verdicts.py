@@ -110,7 +110,7 @@ class Verdict:
     @property
     def checked(self) -> bool:
         """Whether a verdict was reached: on what is asserted, and on every phantom citation."""
-        return self.claim.assertive or self.status is Status.PHANTOM_CITATION
+        return self.claim.verifiable or self.status is Status.PHANTOM_CITATION
 
     @property
     def flagged(self) -> bool:

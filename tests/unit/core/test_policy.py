@@ -33,6 +33,10 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "dependence_threshold": 0.3,
         "target_confidence": 0.95,
         "windows": 2,
+        "mode": "full",
+        "sample_rate": 0.3,
+        "max_claims": None,
+        "gap_threshold_bits": 2.0,
     }
 
 
@@ -97,3 +101,19 @@ def test_resolving_fills_in_only_what_the_policy_leaves_open(
 def test_resolving_refuses_a_backend_with_wrong_thresholds() -> None:
     with pytest.raises(ConfigurationError):
         Policy().resolved(replace(BACKEND, support_threshold=7.0))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mode": "half"},
+        {"sample_rate": 1.5},
+        {"max_claims": 0},
+        {"max_claims": True},
+        {"gap_threshold_bits": -1},
+        {"gap_threshold_bits": float("nan")},
+    ],
+)
+def test_modes_and_limits_out_of_range_are_errors(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError):
+        Policy(**wrong)

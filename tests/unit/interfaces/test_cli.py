@@ -378,3 +378,20 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
             check=False,
         )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_mode_leaves_claims_out_and_the_report_says_which(folder: Path) -> None:
+    (folder / "a.md").write_text("The lamp is lit by gas. The tower opened in 1759.")
+    (folder / "s.txt").write_text("The tower opened in 1759. Its lamp was lit by gas.")
+    ran = run("check", "a.md", "--source", "S1=s.txt", "--mode", "critical_only", "--json")
+    document = json.loads(ran.stdout)
+    assert document["summary"]["skipped"] == {"not_critical": 1}
+    assert [claim["skipped"] for claim in document["claims"]] == ["not_critical", None]
+    assert document["policy"]["mode"] == "critical_only"
+
+
+def test_an_unknown_mode_is_wrong_use(folder: Path) -> None:
+    (folder / "a.md").write_text("The lamp is lit by gas.")
+    ran = run("check", "a.md", "--source", "S1=a.md", "--mode", "half")
+    assert ran.exit_code == 2
+    assert "--mode: must be 'full', 'sample' or 'critical_only'" in " ".join(ran.stderr.split())

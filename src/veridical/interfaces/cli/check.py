@@ -36,6 +36,7 @@ Examples:
   veridical check answer.md --source docs/ --html report.html
   ask-model | veridical check - --source docs/ --json
   veridical check answer.md --source chunks.jsonl --windows all --quiet
+  veridical check answer.md --source docs/ --mode critical_only --max-claims 20
 
 \b
 Exit codes:
@@ -75,6 +76,20 @@ SupportThreshold = Annotated[
 ContradictionThreshold = Annotated[
     float | None,
     typer.Option(metavar="P", help="Contradicted from this probability on (0 to 1)."),
+]
+CheckMode = Annotated[
+    str | None,
+    typer.Option(
+        "--mode",
+        metavar="full|sample|critical_only",
+        help="Which claims are verified: all, a sample, or those with numbers, names, negations.",
+    ),
+]
+SampleRate = Annotated[
+    float | None, typer.Option(metavar="SHARE", help="How much of the claims is sampled (0 to 1).")
+]
+MaxClaims = Annotated[
+    int | None, typer.Option(metavar="N", help="How many claims are verified at most.")
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one HTML page.")
@@ -123,6 +138,9 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     windows: Windows = None,
     support_threshold: SupportThreshold = None,
     contradiction_threshold: ContradictionThreshold = None,
+    mode: CheckMode = None,
+    sample_rate: SampleRate = None,
+    max_claims: MaxClaims = None,
     html: Html = None,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -139,6 +157,9 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         "windows": parse_windows(windows),
         "support_threshold": support_threshold,
         "contradiction_threshold": contradiction_threshold,
+        "mode": mode,
+        "sample_rate": sample_rate,
+        "max_claims": max_claims,
     }
     settings = Settings.load(config, backend=backend, policy=policy)
     files = _Files(html, sarif, junit)

@@ -30,7 +30,9 @@ def summarise(
     savings = Savings.of(measured)
     estimates = [m for m in measured if isinstance(m, Estimate)]
     checked = [verdict for verdict in verdicts if verdict.checked]
-    skipped = Counter(str(v.claim.excluded) for v in verdicts if not v.checked)
+    skipped = Counter(
+        str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked
+    )
     counts = Counter(verdict.status for verdict in checked)
     gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]

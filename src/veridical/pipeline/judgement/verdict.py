@@ -62,7 +62,7 @@ def noted(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Verdict:
 
 
 def _notes(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Iterator[Note]:
-    if not verdict.claim.assertive or isinstance(verdict.p1, Unmeasured):
+    if not verdict.claim.verifiable or isinstance(verdict.p1, Unmeasured):
         return
     if _independent(verdict, policy):
         yield Note.EVIDENCE_INDEPENDENT
@@ -96,7 +96,7 @@ def _misattributed(verdict: Verdict, policy: Policy) -> bool:
 
 def quote(verdict: Verdict, reading: Reading, sources: Mapping[str, Source]) -> Verdict:
     """Return the verdict with the sentences that decided it."""
-    if not verdict.claim.assertive:
+    if not verdict.claim.verifiable:
         return verdict
     role = _ROLES.get(verdict.status, Role.NEAREST)
     return replace(verdict, evidence=tuple(evidence_spans(reading, role, sources)))

@@ -46,6 +46,10 @@ def _policy(assessment: Assessment) -> Document:
         "dependence_threshold": policy.dependence_threshold,
         "target_confidence": policy.target_confidence,
         "windows": policy.windows,
+        "mode": policy.mode,
+        "sample_rate": policy.sample_rate,
+        "max_claims": policy.max_claims,
+        "gap_threshold_bits": policy.gap_threshold_bits,
         "epsilon": EPSILON,
     }
 
@@ -96,6 +100,7 @@ def _asserted(claim: Claim) -> Document:
         "kind": claim.kind.value,
         "assertive": claim.assertive,
         "excluded": claim.excluded.value if claim.excluded else None,
+        "skipped": claim.skipped.value if claim.skipped else None,
         "confidence": _number(confidence.value) if confidence else None,
         "confidence_stated": bool(confidence and confidence.stated),
     }
@@ -117,8 +122,8 @@ def _measured(verdict: Verdict) -> Document:
     budget = verdict.budget
     gap = budget.gap_interval
     return {
-        "p1": _measurement(verdict.p1, asked=verdict.claim.assertive),
-        "p0": _measurement(verdict.p0, asked=verdict.claim.assertive),
+        "p1": _measurement(verdict.p1, asked=verdict.claim.verifiable),
+        "p0": _measurement(verdict.p0, asked=verdict.claim.verifiable),
         "target": _number(budget.target),
         "required_bits": _number(budget.required_bits),
         "observed_bits": _number(budget.observed_bits),
@@ -141,7 +146,7 @@ def _grounds(verdict: Verdict) -> Document:
 
 
 def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:
-    if not asked:  # an excluded span is never put to a backend
+    if not asked:  # what is excluded or skipped is never put to a backend
         return {"unmeasured": UnmeasuredReason.DISABLED.value}
     if not isinstance(measurement, Estimate):
         return {"unmeasured": measurement.reason.value}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Estimate, Exclusion, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Exclusion, Skip, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ LOOKS: Mapping[str, Look] = {
     Status.UNDETERMINED: Look(
         "undetermined", "?", "?", "The claim could not be measured: neither a pass nor a fail."
     ),
-    EXCLUDED: Look("not checked", "·", ".", "Not an assertion; kept here, not verified."),
+    EXCLUDED: Look("not checked", "·", ".", "No assertion, or left out by the mode; kept here."),
 }
 
 URGENCY = (
@@ -91,6 +91,12 @@ _EXCLUSIONS: Mapping[Exclusion, str] = {
     Exclusion.CODE: "code",
 }
 
+_SKIPS: Mapping[Skip, str] = {
+    Skip.NOT_SAMPLED: "not in the sample",
+    Skip.NOT_CRITICAL: "no number, name, negation or word of certainty in it",
+    Skip.OVER_LIMIT: "over the limit of claims",
+}
+
 
 def tone(verdict: Verdict) -> str:
     """Return the key of `LOOKS` for a verdict: its status, or `EXCLUDED`."""
@@ -116,6 +122,8 @@ def reason(verdict: Verdict) -> str:
     """Say in one sentence why the verdict is what it is."""
     if verdict.claim.excluded is not None:
         return f"Not checked: {_EXCLUSIONS[verdict.claim.excluded]}."
+    if verdict.claim.skipped is not None and not verdict.checked:
+        return f"Not checked: {_SKIPS[verdict.claim.skipped]}."
     match verdict.status:
         case Status.UNDETERMINED:
             return _undetermined(verdict.p1)

@@ -1,0 +1,83 @@
+"""Which claims are verified: all, a sample of them, or those that matter most; and how many.
+
+What is left out stays in the report, with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from hashlib import blake2b
+from math import ceil
+from typing import TYPE_CHECKING
+
+from veridical.core.types import ClaimSet, Skip
+from veridical.core.wording import figure, negates, words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from veridical.core.policy import Policy
+    from veridical.core.types import Claim
+
+# A capital after the first word, or what only names have: camelCase, snake_case, dots, slashes.
+_NAME = re.compile(
+    r"(?<=[\w,;:)'’] )[\"'(]?[A-Z][\w-]*|\b\w+(?:[_./]\w+)+\b|\b[a-z]+[A-Z]\w*|\w\(\)"
+)
+_PRONOUN = re.compile(r"\"?I(?:['’]\w+)?$")
+_UNSURE = re.compile(
+    r"\b(?:about|around|roughly|approximately|nearly|almost|likely|probably|perhaps|maybe|possibly"
+    r"|may|might|could|seems?|appears?|suggests?|believed?|estimated|expected|reportedly|apparently"
+    r"|presumably|generally|usually|typically|often|clearly|obviously|certainly|definitely"
+    r"|undoubtedly|always|all|every|only|most)\b",
+    re.IGNORECASE,
+)
+
+
+def select(claims: ClaimSet, policy: Policy) -> ClaimSet:
+    """Return the claims, with those that the policy's mode and limit leave out marked as skipped.
+
+    The same answer gives the same choice: a sample is drawn by a hash of the claims' texts.
+    """
+    wanted = [claim for claim in claims.claims if claim.verifiable]
+    skipped: dict[str, Skip] = {}
+    if policy.mode == "sample":
+        chosen = _sample(wanted, policy.sample_rate)
+        skipped |= _skip(wanted, chosen, Skip.NOT_SAMPLED)
+        wanted = chosen
+    elif policy.mode == "critical_only":
+        chosen = [claim for claim in wanted if is_critical(claim)]
+        skipped |= _skip(wanted, chosen, Skip.NOT_CRITICAL)
+        wanted = chosen
+    if policy.max_claims is not None:
+        chosen = sorted(wanted, key=lambda claim: not is_critical(claim))[: policy.max_claims]
+        skipped |= _skip(wanted, chosen, Skip.OVER_LIMIT)
+    if not skipped:
+        return claims
+    marked = (replace(claim, skipped=skipped.get(claim.id)) for claim in claims.claims)
+    return replace(claims, claims=tuple(marked))
+
+
+def is_critical(claim: Claim) -> bool:
+    """Say whether a claim has what models get wrong: numbers, names, negations, certainty."""
+    if claim.confidence is not None or _UNSURE.search(claim.text):
+        return True
+    if any(negates(word.text) or figure(word.text) for word in words(claim.text.lower())):
+        return True
+    return any(not _PRONOUN.match(match[0]) for match in _NAME.finditer(claim.text))
+
+
+def _sample(claims: Collection[Claim], rate: float) -> list[Claim]:
+    """Return the share `rate` of the claims, rounded up, in text order."""
+    count = ceil(rate * len(claims) - 1e-9)  # .3 of 10 is 3, not 4
+    drawn = {claim.id for claim in sorted(claims, key=_drawn)[:count]}
+    return [claim for claim in claims if claim.id in drawn]
+
+
+def _drawn(claim: Claim) -> tuple[bytes, int]:
+    return blake2b(claim.text.encode(), digest_size=8).digest(), claim.span.start
+
+
+def _skip(claims: Iterable[Claim], chosen: Iterable[Claim], why: Skip) -> dict[str, Skip]:
+    kept = {claim.id for claim in chosen}
+    return {claim.id: why for claim in claims if claim.id not in kept}
