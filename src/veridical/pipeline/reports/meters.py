@@ -1,4 +1,4 @@
-"""The two small drawings of a claim: its probabilities on one axis, its bits on another."""
+"""The small drawings of a claim: its probabilities on one axis, its bits on another."""
 
 from __future__ import annotations
 
@@ -53,17 +53,48 @@ def belief_meter(verdict: Verdict) -> BeliefMeter | None:
 
 def bits_meter(budget: Budget) -> BitsMeter | None:
     """Return the drawing of the bits; None where there is no budget."""
-    required, observed = budget.required_bits, budget.observed_bits
-    if required is None or observed is None:
+    if budget.required_bits is None or budget.observed_bits is None:
         return None
+    zero, observed, required = (_place(share) for share in _shares(budget))
+    start, end = sorted((zero, observed))
+    return BitsMeter(zero, start, round(end - start, 1), required, paid=_paid(budget))
+
+
+@dataclass(frozen=True, slots=True)
+class BitsBar:
+    """The same in characters: `text` has one per cell, `paid` says which colour it deserves."""
+
+    text: str
+    paid: bool
+
+
+def bits_bar(budget: Budget, *, cells: int = 32, ink: str = "█▒│·") -> BitsBar | None:
+    """Return a bar from 0 to the observed bits, and a mark where the required bits end.
+
+    `ink` is the characters for bits that speak for the claim, for bits against it, for the mark and
+    for what is empty. None where there is no budget.
+    """
+    if budget.required_bits is None or budget.observed_bits is None:
+        return None
+    zero, observed, required = (round(share * cells) for share in _shares(budget))
+    bits_for, bits_against, mark, empty = ink
+    bar = bits_for if observed >= zero else bits_against
+    start, end = sorted((zero, observed))
+    drawn = [bar if start <= cell < end else empty for cell in range(cells)]
+    drawn.insert(required, mark)
+    return BitsBar("".join(drawn), paid=_paid(budget))
+
+
+def _shares(budget: Budget) -> tuple[float, float, float]:
+    """Return where 0, the observed and the required bits lie on an axis from 0 to 1."""
+    required, observed = budget.required_bits or 0.0, budget.observed_bits or 0.0
     low, high = min(0.0, observed), max(1.0, required, observed)
+    zero, seen, needed = ((bits - low) / (high - low) for bits in (0.0, observed, required))
+    return zero, seen, needed
 
-    def place(bits: float) -> float:
-        return _place((bits - low) / (high - low))
 
-    start, end = sorted((place(0.0), place(observed)))
-    width = round(end - start, 1)
-    return BitsMeter(place(0.0), start, width, place(required), paid=observed >= required)
+def _paid(budget: Budget) -> bool:
+    return (budget.observed_bits or 0.0) >= (budget.required_bits or 0.0)
 
 
 def _place(share: float) -> float:

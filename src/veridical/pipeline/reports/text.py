@@ -17,6 +17,7 @@ from veridical.core.verdicts import Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.figures import bits, measured
+from veridical.pipeline.reports.meters import bits_bar
 from veridical.pipeline.reports.places import SourceLines, segments
 from veridical.pipeline.reports.visible import one_line, visible
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from veridical.core.assessment import Assessment
-    from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
+    from veridical.core.verdicts import Budget, EvidenceSpan, PartVerdict, Verdict
 
 PLAIN_WIDTH = 100
 _EVIDENCE_SHOWN = 3
@@ -157,6 +158,7 @@ class _Terminal:
             yield self._row("p1", measured(verdict.p1))
             yield self._row("p0", measured(verdict.p0))
             yield self._row("bits", bits(verdict.budget))
+            yield from self._bar(verdict.budget)
         yield from map(self._part, verdict.parts)
         for evidence in verdict.evidence[:_EVIDENCE_SHOWN]:
             yield self._evidence(evidence)
@@ -169,6 +171,12 @@ class _Terminal:
 
     def _row(self, label: str, value: str, style: str = "") -> _Row:
         return self._ink(label, "grey50"), self._ink(value, style)
+
+    def _bar(self, budget: Budget) -> Iterator[_Row]:
+        bar = bits_bar(budget, ink="█▒│·" if self._ink.encoding.startswith("utf") else "#x|.")
+        if bar is not None:
+            style = _STYLES[Status.SUPPORTED if bar.paid else Status.UNSUPPORTED]
+            yield self._ink(""), self._ink(bar.text, style)
 
     def _part(self, part: PartVerdict) -> _Row:
         tone = part.status.value

@@ -120,10 +120,8 @@ def rule(verdict: Verdict) -> str:
 
 def reason(verdict: Verdict) -> str:
     """Say in one sentence why the verdict is what it is."""
-    if verdict.claim.excluded is not None:
-        return f"Not checked: {_EXCLUSIONS[verdict.claim.excluded]}."
-    if verdict.claim.skipped is not None and not verdict.checked:
-        return f"Not checked: {_SKIPS[verdict.claim.skipped]}."
+    if why := _not_checked(verdict):
+        return f"Not checked: {why}."
     match verdict.status:
         case Status.UNDETERMINED:
             return _undetermined(verdict.p1)
@@ -135,6 +133,13 @@ def reason(verdict: Verdict) -> str:
             return "The evidence neither states nor opposes the claim."
         case _:
             return LOOKS[verdict.status].meaning
+
+
+def _not_checked(verdict: Verdict) -> str:
+    claim = verdict.claim
+    if claim.excluded is not None:
+        return _EXCLUSIONS[claim.excluded]
+    return "" if claim.skipped is None or verdict.checked else _SKIPS[claim.skipped]
 
 
 def citation(cite: Citation) -> str:
@@ -183,6 +188,9 @@ def headline(assessment: Assessment) -> str:
     """Return the outcome in one sentence, with its denominator."""
     summary = assessment.summary
     checked = count(summary.claims_checked, "checked claim")
+    left_out = sum(n for name, n in summary.skipped.items() if name in set(Skip))
+    if left_out:
+        checked += f" ({left_out:,} more not verified, by mode or limit)"
     lost = summary.by_status.get(Status.UNDETERMINED, 0)
     match summary.outcome:
         case Outcome.FLAGGED:
