@@ -4,26 +4,34 @@ The baseline normalises transcript and quotes with the standard library, then as
 mode `fuzzy` rapidfuzz's `partial_ratio` over the whole transcript (its regular expressions, printed
 with doubled backslashes, are read as meant). 200 quotes of a doctor's conversations, 120,000
 characters: half are verbatim but for case, quotation marks and white space, half have a word
-exchanged, dropped or misspelt, or come from another conversation. The transcript is prepared once,
-as for any number of calls; what that takes is shown as well. Measured in turns, in processor time
-(both use one core). The requirement is read literally: each quote a call that normalises both; the
-same 200 quotes in one call, for which the baseline normalises the transcript once, are shown as
-well. Decisions are compared one by one: in the mode `fuzzy` the only differences allowed are quotes
-refused because a number or the polarity differs from the nearest match, or because what they leave
-out is marked by an ellipsis.
+exchanged, dropped or misspelt, or come from another conversation. Measured in turns, in processor
+time (both use one core).
+
+Two readings of the requirement. A call per quote: a program that asks as the quotes come, for which
+the baseline normalises the transcript each time and veridical has it prepared. One call: the same
+200 quotes at once, for which the baseline normalises the transcript once. What it takes to prepare
+the transcript, and to index it at the first call, is shown as well; it is the same for any number
+of calls. Decisions are compared one by one: in the mode `fuzzy` the only differences allowed are
+quotes refused because a number or the polarity differs from the nearest match, or because what they
+leave out is marked by an ellipsis.
+
+At the end, how many of the labelled quotes in `../shared/data/dev` the mode `fuzzy` accepts, by
+what was done to them.
 
     .venv/bin/python benchmarks/quotes.py [--rounds 5] [--write]
 
-Needs the dialogues in `../shared/data/dialogues`; says so and stops where they are missing.
+Needs the dialogues and the labelled quotes in `../shared/data`; says so and stops where they are
+missing.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -44,26 +52,41 @@ from veridical.evidence import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from _common import Timing
 
-DIALOGUES = Path(__file__).parents[2] / "shared" / "data" / "dialogues" / "aci_bench.jsonl"
+DATA = Path(__file__).parents[2] / "shared" / "data"
+DIALOGUES = DATA / "dialogues" / "aci_bench.jsonl"
+LABELLED = sorted((DATA / "dev").glob("quote_*.jsonl.gz"))
 SIZE, QUOTES = 120_000, 200
+REPEATS = 5
+"""How often each run is repeated within a round: some take less than a millisecond."""
 EACH = 20
 """Quotes of which each is a call of its own, as the baseline takes long for it."""
 THRESHOLD = 0.85
 SIZES = (100_000, 1_000_000, 10_000_000)
 SUBSTRING, FUZZY = "substring", "fuzzy"
 SEED, SEED_EACH = "Spec 053, one call", "Spec 053, a call per quote"
-OURS, PLACES, PREPARE = "veridical, one call", "veridical, with places and caveats", "prepare"
+OURS, OURS_EACH = "veridical, one call", "veridical, a call per quote"
+PLACES, PREPARE = "veridical, one call, with places and caveats", "prepare and index"
+LIMITS = """Asked for all quotes at once, Spec 053 normalises once and then looks for each quote at
+the speed of memory: `in` reads 120,000 characters in 20 to 40 µs. Against that, what is left of
+veridical is one look into an index, and Python's own calls around it. In the mode `fuzzy` the
+baseline pays `partial_ratio` over all of the text for each quote that is not there. veridical
+finds most of the near ones by their words, and then compares number by number and negation by
+negation, which the baseline does not do. What is rejected has to be shown to be nowhere: that
+takes a count over the index of three-letter sequences, some ten thousand places a quote.
+"""
+KEPT = ("number_changed", "negation_flipped", "antonym", "ellipsis_join")
+"""Kinds of altered quotes of which the mode `fuzzy` has to accept none."""
 
 
 def main() -> None:
     """Compare the decisions, then the times; print the page."""
     chosen = options(__doc__, rounds=5)
-    if not DIALOGUES.is_file():
-        sys.exit(f"the dialogues are not here: {DIALOGUES}")
+    if not (DIALOGUES.is_file() and LABELLED):
+        sys.exit(f"the dialogues and labelled quotes are not here: {DATA}")
     transcript, rest = texts()
     quotes = drawn(transcript, rest)
     lines, requirements = [], []
@@ -71,11 +94,15 @@ def main() -> None:
         agreed = decisions(quotes, transcript, mode)
         found = in_turns(runs(quotes, transcript, mode), chosen.rounds)
         lines += page_of(mode, found, agreed)
-        ratio = per_quote(SEED_EACH, found) / per_quote(OURS, found)
-        text = f"{mode}: {times} times as fast as {SEED_EACH}, same decisions"
-        met = ratio >= times and not agreed["otherwise"]
-        requirements.append(Requirement(text, f"{ratio:.0f} times", met))
+        lines += by_outcome(quotes, transcript, mode, chosen.rounds)
+        for theirs, ours in ((SEED_EACH, OURS_EACH), (SEED, OURS)):
+            ratio = per_quote(theirs, found) / per_quote(ours, found)
+            text = f"{mode}: {ours} {times} times as fast as {theirs}, same decisions"
+            met = ratio >= times and not agreed["otherwise"]
+            requirements.append(Requirement(text, f"{ratio:.1f} times", met))
+    lines += [LIMITS]
     lines += ["## Size of the transcript", "", *growth(chosen.rounds, requirements)]
+    lines += ["## Labelled quotes, mode fuzzy", "", *by_kind(requirements)]
     micros = schema_time()
     text = "schema of 8 keys with 5 quotes each: below 50 µs"
     requirements.append(Requirement(text, f"{micros:.1f} µs", micros < 50))  # noqa: PLR2004
@@ -135,7 +162,11 @@ def spec_normal(text: str) -> str:
 
 def spec_accepts(quotes: Sequence[str], transcript: str, mode: str) -> list[bool]:
     """Return the decisions of the algorithm that Spec 053 prints."""
-    normal = spec_normal(transcript)
+    return spec_decides(quotes, spec_normal(transcript), mode)
+
+
+def spec_decides(quotes: Sequence[str], normal: str, mode: str) -> list[bool]:
+    """Return the decisions once the transcript is normalised."""
     decided = []
     for quote in map(spec_normal, quotes):
         grounded = bool(quote) and quote in normal
@@ -163,17 +194,29 @@ def decisions(quotes: Sequence[str], transcript: str, mode: str) -> Counter[str]
 
 def runs(quotes: Sequence[str], transcript: str, mode: str) -> dict[str, partial[Timing]]:
     """Return what is measured."""
-    source, evidence = prepare(transcript), {"PHQ8_Sleep": list(quotes)}
-    ours = partial(validate_evidence_grounding, evidence, source, mode=mode, log_rejections=False)
-    few = quotes[:: QUOTES // EACH]
+    source, few = prepare(transcript), quotes[:: QUOTES // EACH]
+    rules = {"mode": mode, "log_rejections": False}
+    ground = partial(validate_evidence_grounding, **rules)
     found = {
         SEED_EACH: lambda: [spec_accepts([quote], transcript, mode) for quote in few],
+        OURS_EACH: lambda: [ground({"PHQ8_Sleep": [quote]}, source) for quote in quotes],
         SEED: partial(spec_accepts, quotes, transcript, mode),
-        OURS: ours,
+        OURS: partial(ground, {"PHQ8_Sleep": list(quotes)}, source),
         PLACES: partial(ground_quotes, quotes, source, mode=mode),
-        PREPARE: partial(prepare, transcript),
+        PREPARE: partial(indexed, transcript, mode),
     }
-    return {name: partial(timed, run) for name, run in found.items()}
+    return {name: partial(timed, partial(repeated, run)) for name, run in found.items()}
+
+
+def repeated(run: Callable[[], object]) -> None:
+    """Call `run` several times."""
+    for _ in range(REPEATS):
+        run()
+
+
+def indexed(transcript: str, mode: str) -> None:
+    """Prepare a transcript, and make the index that the first quotes would make."""
+    ground_quotes(["what is in no conversation at all"], prepare(transcript), mode=mode)
 
 
 def page_of(
@@ -192,7 +235,37 @@ def page_of(
 
 def per_quote(name: str, found: Mapping[str, Sequence[Timing]]) -> float:
     """Return the microseconds of processor time for each quote."""
-    return cpu(found[name]) / (EACH if name == SEED_EACH else QUOTES) * 1e6
+    return cpu(found[name]) / REPEATS / (EACH if name == SEED_EACH else QUOTES) * 1e6
+
+
+def by_outcome(quotes: Sequence[str], transcript: str, mode: str, rounds: int) -> list[str]:
+    """Return the table of what quotes of each outcome take, the transcript being prepared."""
+    source, normal = prepare(transcript), spec_normal(transcript)
+    groups = defaultdict(list)
+    for quote, match in zip(quotes, ground_quotes(quotes, source, mode=mode), strict=True):
+        near = match.accepted and match.grade == FUZZY
+        outcome = "nearly there" if near else "there" if match.accepted else "rejected"
+        groups[outcome].append(quote)
+    runs = {}
+    for name, some in groups.items():
+        ours = partial(validate_evidence_grounding, mode=mode, log_rejections=False)
+        runs[f"baseline, {name}"] = partial(spec_decides, some, normal, mode)
+        runs[f"ours, {name}"] = partial(ours, {"PHQ8_Sleep": some}, source)
+    timings = {name: partial(timed, partial(repeated, run)) for name, run in runs.items()}
+    found = in_turns(timings, rounds)
+    normalising = cpu([timed(partial(spec_normal, transcript)) for _ in range(REPEATS)])
+    rows = []
+    for name, some in groups.items():
+        theirs, own = (
+            cpu(found[f"{who}, {name}"]) / REPEATS / len(some) for who in ("baseline", "ours")
+        )
+        rows.append((name, len(some), f"{theirs * 1e6:.0f}", f"{own * 1e6:.1f}"))
+    once = f"{normalising * 1000:.1f} ms, {normalising / QUOTES * 1e6:.0f} µs for each quote"
+    return [
+        f"One call: Spec 053 normalises the transcript in {once}. What each takes after that:",
+        "",
+        *table(("quotes", "number", "Spec 053, µs each", "veridical, µs each"), rows),
+    ]
 
 
 def growth(rounds: int, requirements: list[Requirement]) -> list[str]:
@@ -216,6 +289,32 @@ def growth(rounds: int, requirements: list[Requirement]) -> list[str]:
     requirements.append(Requirement(text, f"{ratio:.2f} times", ratio <= 1.5))  # noqa: PLR2004
     head = ("", "prepare, ms", "200 quotes, ms", "20 fuzzy, ms", "ns per character, all")
     return table(head, rows)
+
+
+def by_kind(requirements: list[Requirement]) -> list[str]:
+    """Return the table of the labelled quotes by kind; adds what is required of it."""
+    accepted: dict[tuple[str, str], Counter[bool]] = defaultdict(Counter)
+    for path in LABELLED:
+        by_source = defaultdict(list)
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                by_source[row["evidence"]].append(row)
+        for source, rows in by_source.items():
+            matches = ground_quotes([row["claim"] for row in rows], source, mode=FUZZY)
+            for row, match in zip(rows, matches, strict=True):
+                accepted[row["label"], row["extra"]["kind"]][match.accepted] += 1
+    wrong = sum(accepted["not_supported", kind][True] for kind in KEPT)
+    text = "changed numbers, changed polarity and joined parts that the mode fuzzy accepts: none"
+    requirements.append(Requirement(text, str(wrong), wrong == 0))
+    lost = sum(counts[False] for (label, _), counts in accepted.items() if label == "supported")
+    text = "quotes that are there and that the mode fuzzy rejects: none"
+    requirements.append(Requirement(text, str(lost), lost == 0))
+    rows = [
+        (kind, "in the source" if label == "supported" else "not, by the rule", counts[True],
+         counts[False])
+        for (label, kind), counts in sorted(accepted.items(), reverse=True) if counts
+    ]  # fmt: skip
+    return table(("kind", "label", "accepted", "rejected"), rows)
 
 
 def schema_time() -> float:

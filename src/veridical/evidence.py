@@ -15,6 +15,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.hashing import short_hash
+from veridical.core.strict_json import (
+    Deviation,
+    ParsedEvidence,
+    parse_evidence_json,
+    shown_key,
+)
 from veridical.errors import (
     ConfigurationError,
     EvidenceGroundingError,
@@ -32,15 +38,11 @@ from veridical.pipeline.evidence.quotes import (
     QuoteMatch,
     Rejection,
     Rules,
+    Speakers,
     ground_quotes,
+    speaker_names,
 )
 from veridical.pipeline.evidence.schema import PHQ8_DOMAIN_KEYS, ROOT, validate_evidence_schema
-from veridical.pipeline.evidence.strict_json import (
-    Deviation,
-    ParsedEvidence,
-    parse_evidence_json,
-    shown_key,
-)
 from veridical.pipeline.evidence.transcripts import (
     Transcript,
     TranscriptKind,
@@ -67,10 +69,12 @@ __all__ = [
     "PreparedSource",
     "QuoteMatch",
     "Rejection",
+    "Speakers",
     "Transcript",
     "TranscriptError",
     "TranscriptKind",
     "Turn",
+    "ground_evidence",
     "ground_quotes",
     "normalize_for_quote_match",
     "parse_evidence_json",
@@ -93,7 +97,7 @@ class EvidenceGroundingStats:
     rejected_by_domain: dict[str, int]
 
 
-def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and two more
+def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and three more
     evidence: Mapping[str, Sequence[str]],
     transcript_text: Quotable,
     *,
@@ -101,25 +105,52 @@ def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and two mor
     fuzzy_threshold: float = 0.85,
     log_rejections: bool = True,
     strict: bool = False,
+    speaker: Speakers = None,
     hash_key: str | bytes | None = None,
 ) -> tuple[dict[str, list[str]], EvidenceGroundingStats]:
     """Return the evidence with the quotes that are in the transcript, and counts.
 
     `transcript_text` is a text, a `Transcript` or, for many calls, `prepare(...)` of one; the rules
-    are those of `ground_quotes`. Hashes in logs are keyed if there is a `hash_key`.
-    `EvidenceSchemaError` if `evidence` is not lists of texts by domain; the errors of
-    `ground_quotes`.
+    are those of `ground_quotes`: what somebody else than `speaker` says is rejected if `strict`.
+    Hashes in logs are keyed if there is a `hash_key`. `EvidenceSchemaError` if `evidence` is not
+    lists of texts by domain; the errors of `ground_quotes`.
     """
     checked = _shaped(evidence)
     hasher = _Hasher(hash_key)
-    rules = Rules(mode, fuzzy_threshold, strict)
+    rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
     source = prepare(transcript_text)
     grounder = Grounder(source, rules)
+    run = _Run(hasher, source.text, str(mode)) if log_rejections else None
     validated = {key: list(filter(grounder.accepts, quotes)) for key, quotes in checked.items()}
-    stats = _stats(checked, validated)
-    if log_rejections and stats.rejected_count:
-        _log_rejections(checked, validated, stats, _Run(hasher, source.text, str(mode)))
-    return validated, stats
+    return validated, _counted(checked, validated, run)
+
+
+def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interface
+    evidence: Mapping[str, Sequence[str]],
+    transcript_text: Quotable,
+    *,
+    mode: str = MatchMode.SUBSTRING,
+    fuzzy_threshold: float = 0.85,
+    log_rejections: bool = True,
+    strict: bool = False,
+    speaker: Speakers = None,
+    hash_key: str | bytes | None = None,
+) -> tuple[dict[str, list[QuoteMatch]], EvidenceGroundingStats]:
+    """Return a match for every quote, the rejected ones too, and counts.
+
+    Decides, logs and fails as `validate_evidence_grounding` does, which takes less time.
+    """
+    checked = _shaped(evidence)
+    hasher = _Hasher(hash_key)
+    rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
+    source = prepare(transcript_text)
+    grounder = Grounder(source, rules)
+    run = _Run(hasher, source.text, str(mode)) if log_rejections else None
+    matches = {key: list(map(grounder.match, quotes)) for key, quotes in checked.items()}
+    validated = {
+        key: [match.quote for match in found if match.accepted] for key, found in matches.items()
+    }
+    return matches, _counted(checked, validated, run)
 
 
 def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
@@ -139,13 +170,19 @@ def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
     return evidence
 
 
-def _stats(
-    extracted: Mapping[str, Sequence[str]], validated: Mapping[str, Sequence[str]]
+def _counted(
+    extracted: Mapping[str, Sequence[str]],
+    validated: Mapping[str, Sequence[str]],
+    run: _Run | None,
 ) -> EvidenceGroundingStats:
+    """Return the counts; what was rejected is logged if there is a `run`."""
     rejected = {key: len(extracted[key]) - len(validated[key]) for key in extracted}
     total = sum(map(len, extracted.values()))
     accepted = sum(map(len, validated.values()))
-    return EvidenceGroundingStats(total, accepted, total - accepted, rejected)
+    stats = EvidenceGroundingStats(total, accepted, total - accepted, rejected)
+    if run is not None and stats.rejected_count:
+        _log_rejections(extracted, validated, stats, run)
+    return stats
 
 
 # --- logs ------------------------------------------------------------------------------------
@@ -188,15 +225,16 @@ def _log_rejections(
             if quote not in kept:
                 fields = {"domain": shown_key(key, number), **run.hasher.of("quote", quote)}
                 fields |= {**transcript, "mode": run.mode}
-                _event(logging.WARNING, "evidence_quote_rejected", fields)
+                log_event(logger, logging.WARNING, "evidence_quote_rejected", fields)
     fields = asdict(stats) | {**transcript, "mode": run.mode}
     fields["rejected_by_domain"] = {
         shown_key(key, number): count
         for number, (key, count) in enumerate(stats.rejected_by_domain.items())
     }
-    _event(logging.INFO, "evidence_grounding_complete", fields)
+    log_event(logger, logging.INFO, "evidence_grounding_complete", fields)
 
 
-def _event(level: int, name: str, fields: Mapping[str, object]) -> None:
+def log_event(to: logging.Logger, level: int, name: str, fields: Mapping[str, object]) -> None:
+    """Log an event with its fields, in the message and as `record.fields`."""
     shown = " ".join(f"{key}={value}" for key, value in fields.items())
-    logger.log(level, "%s %s", name, shown, extra={"event": name, "fields": fields})
+    to.log(level, "%s %s", name, shown, extra={"event": name, "fields": fields})

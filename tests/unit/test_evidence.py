@@ -23,6 +23,7 @@ from veridical.evidence import (
     EvidenceJSONError,
     EvidenceSchemaError,
     Transcript,
+    ground_evidence,
     normalize_for_quote_match,
     parse_evidence_json,
     parse_transcript,
@@ -220,6 +221,36 @@ def test_the_transcript_can_be_parsed_or_prepared_before(source: object) -> None
 
 def test_normalising_is_that_of_the_rule() -> None:
     assert normalize_for_quote_match(" “I’m”\xa0 <sigh> TI\u00adRED ") == '"i\'m" tired'
+
+
+def test_what_another_speaker_says_is_rejected_if_strict() -> None:
+    evidence = {"PHQ8_Sleep": ["how do you sleep", "i wake up at four"]}
+    talk = parse_transcript(TRANSCRIPT + "Ellie: goodbye\n")
+    rules = {"speaker": "participant"}
+    lenient, _ = validate_evidence_grounding(evidence, talk, **rules)  # type: ignore[arg-type]
+    assert lenient == evidence
+    strict, stats = validate_evidence_grounding(evidence, talk, strict=True, **rules)  # type: ignore[arg-type]
+    assert strict == {"PHQ8_Sleep": ["i wake up at four"]}
+    assert stats.rejected_by_domain == {"PHQ8_Sleep": 1}
+    with pytest.raises(ConfigurationError, match="do not speak"):
+        validate_evidence_grounding(evidence, talk, speaker="Bob")
+
+
+@pytest.mark.spec("053.counts")
+@pytest.mark.parametrize("rules", [{}, {"strict": True}, {"mode": "fuzzy"}])
+def test_matches_and_validated_quotes_are_the_same_decisions(
+    rules: dict[str, object], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="veridical.evidence")
+    evidence = {"PHQ8_Sleep": ["wake up at four", MADE_UP, "sleep"], "PHQ8_Tired": []}
+    validated, stats = validate_evidence_grounding(evidence, TRANSCRIPT, **rules)  # type: ignore[arg-type]
+    logged = [record.getMessage() for record in caplog.records]
+    caplog.clear()
+    matches, same = ground_evidence(evidence, TRANSCRIPT, **rules)  # type: ignore[arg-type]
+    accepted = {key: [m.quote for m in found if m.accepted] for key, found in matches.items()}
+    assert (accepted, same) == (validated, stats)
+    assert [match.quote for match in matches["PHQ8_Sleep"]] == evidence["PHQ8_Sleep"]
+    assert [record.getMessage() for record in caplog.records] == logged != []
 
 
 @pytest.mark.spec("053.order")

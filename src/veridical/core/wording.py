@@ -7,6 +7,7 @@ Chinese and Korean.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -53,6 +54,7 @@ NEGATIONS = _NOT | frozenset(
 )
 
 
+@lru_cache(maxsize=2**14)
 def negates(word: str) -> bool:
     """Say whether a word of a normal form is a negation."""
     return word in NEGATIONS or is_not(word) or word.partition("'")[0] in NEGATIONS
@@ -85,6 +87,7 @@ _COUNTS = frozenset(
 )
 
 
+@lru_cache(maxsize=2**14)
 def figure(word: str) -> str:
     """Return what a number, date or unit is compared by; empty for any other word."""
     if word in _DIGITS:

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 
 def render_matches(matches: Mapping[str, Sequence[QuoteMatch]], console: Console) -> None:
-    """Print every quote with its place, and the counts by key."""
+    """Print every quote under its key, with its place, and the counts by key."""
     table = Table(box=None, pad_edge=False, show_edge=False)
-    for name in ("", "key", "characters", "grade", "quote", "note"):
+    # The key has a row of its own, and what there is to say one column: the quote needs the width.
+    for name in ("", "quote", "characters", "match"):
         table.add_column(name, overflow="fold", no_wrap=name == "characters")
     for key, found in matches.items():
+        if found:
+            table.add_row("", Text(key, style="bold"))
         for match in found:
-            table.add_row(*map(Text, _row(key, match)))
+            table.add_row(*map(Text, _row(match)))
     if table.row_count:
         console.print(table)
         console.print()
@@ -55,16 +58,9 @@ def render_extraction(found: Extraction, console: Console) -> None:
     console.print(Text(", ".join(parts)))
 
 
-def _row(key: str, match: QuoteMatch) -> tuple[str, ...]:
+def _row(match: QuoteMatch) -> tuple[str, ...]:
     place = "" if match.start is None else f"{match.start}-{match.end}"
     more = f" and {match.count - 1} more" if match.count > 1 else ""
-    notes = [match.reason.value] if match.reason else []
-    notes += [caveat.value for caveat in match.caveats if caveat.value not in notes]
-    return (
-        "✓" if match.accepted else "✗",
-        key,
-        f"{place}{more}",
-        match.grade.value if match.grade else "",
-        match.quote,
-        ", ".join(notes),
-    )
+    found = [match.grade, match.reason, *match.caveats]
+    notes = dict.fromkeys(each.value for each in found if each is not None)
+    return ("✓" if match.accepted else "✗", match.quote, f"{place}{more}", ", ".join(notes))

@@ -72,6 +72,12 @@ def test_quotes_that_are_there_exit_with_0(folder: Path) -> None:
     assert "exact" in result.stdout
 
 
+def test_a_quote_has_the_width_of_the_screen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = quotes(folder, {"PHQ8_Sleep": [THERE]}).stdout.splitlines()
+    assert any(THERE in line and "exact" in line for line in lines), "on one line"
+
+
 def test_a_quote_that_is_not_there_exits_with_1(folder: Path) -> None:
     result = quotes(folder, {"PHQ8_Sleep": [THERE, MADE_UP]})
     assert result.exit_code == 1
@@ -196,6 +202,15 @@ def test_what_is_there_is_extracted(serve: Serve) -> None:
     assert result.exit_code == 0, result.output
     assert "m1, 1 answer, 29 tokens" in result.stdout
     assert THERE in requests[0]["messages"][1]["content"]
+
+
+def test_what_another_speaker_says_is_rejected_if_strict(serve: Serve) -> None:
+    serve({"PHQ8_Sleep": [THERE, "how do you sleep"]})
+    result = run(*EXTRACT, "--speaker", "Participant", "--strict", "--json")
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document["items"]["PHQ8_Sleep"]["quotes"] == [THERE]
+    assert run(*EXTRACT, "--speaker", "Bob").exit_code == 2
 
 
 def test_what_is_not_there_exits_with_1(serve: Serve, folder: Path) -> None:

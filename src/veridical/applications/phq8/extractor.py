@@ -29,11 +29,11 @@ from veridical.errors import (
 )
 from veridical.evidence import (
     Deviation,
+    ground_evidence,
     ground_quotes,
     parse_evidence_json,
     parse_transcript,
     prepare,
-    validate_evidence_grounding,
     validate_evidence_schema,
 )
 from veridical.settings import Settings
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.ports import TextModel
-    from veridical.evidence import PreparedSource, Transcript
+    from veridical.evidence import PreparedSource, Speakers, Transcript
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,9 @@ class EvidenceExtractor:
     """Extracts evidence by the settings' blocks `extraction` and `quantitative`.
 
     `keys` are names, with a description each where it helps; without them those of the settings,
-    else the domains of the PHQ-8. Failures go into `failures`, and into a file after each
-    transcript if the settings name a folder. Several transcripts may be under way at once.
+    else the domains of the PHQ-8. What others than `speaker`, one or more names, say is a caveat,
+    and is rejected if the settings are strict. Failures go into `failures`, and into a file after
+    each transcript if the settings name a folder. Several transcripts may be under way at once.
     `ConfigurationError` if the keys are no names, or the file cannot be written.
     """
 
@@ -66,12 +67,14 @@ class EvidenceExtractor:
         settings: Settings | None = None,
         *,
         keys: Mapping[str, str] | Sequence[str] | None = None,
+        speaker: Speakers = None,
         failures: FailureRegistry | None = None,
     ) -> None:
         settings = settings or Settings()
         self._model = text_model
         self._settings = settings
         self.keys: Mapping[str, str] = _checked(keys) or settings.extraction.keys or DOMAINS
+        self._speaker = speaker
         self.failures = failures or FailureRegistry()
         folder = settings.extraction.failures
         self._folder = None if folder is None else Path(folder)
@@ -89,12 +92,14 @@ class EvidenceExtractor:
         another shape (after the corrective retry, if there is one), `EvidenceGroundingError` if all
         quotes are rejected and the settings say that this fails. `participant_id` goes into
         logs and files; `InputError` if it is no id, `TranscriptError` and `TextError` for a
-        transcript that is none.
+        transcript that is none, `ConfigurationError` if nobody of the speaker's name speaks in it.
         """
         participant = None if participant_id is None else checked_id(participant_id, "a person")
         parsed = parse_transcript(transcript) if isinstance(transcript, str) else transcript
         ensure_text(parsed.text, "the transcript")
         run = _Run(participant, prepare(parsed), [], [])
+        # A speaker who does not speak in it is to be known before the text model is paid for.
+        ground_quotes((), run.source, speaker=self._speaker)
         try:
             return await self._extract(run)
         finally:
@@ -194,33 +199,26 @@ class EvidenceExtractor:
                 key: ItemEvidence(tuple(quotes), (), len(quotes), 0)
                 for key, quotes in evidence.items()
             }
-        mode = rules.evidence_quote_validation_mode
-        threshold = rules.evidence_quote_fuzzy_threshold
-        validated, stats = validate_evidence_grounding(
+        matches, stats = ground_evidence(
             evidence,
             run.source,
-            mode=mode,
-            fuzzy_threshold=threshold,
+            mode=rules.evidence_quote_validation_mode,
+            fuzzy_threshold=rules.evidence_quote_fuzzy_threshold,
             log_rejections=rules.evidence_quote_log_rejections,
             strict=strict,
+            speaker=self._speaker,
             hash_key=self._hash_key,
         )
-        matches = {
-            key: ground_quotes(
-                quotes, run.source, mode=mode, fuzzy_threshold=threshold, strict=strict
-            )
-            for key, quotes in evidence.items()
-        }
         if stats.rejected_count:
             self._rejected(run, stats.extracted_count, stats.rejected_by_domain)
         return {
             key: ItemEvidence(
-                tuple(validated[key]),
-                tuple(matches[key]),
-                len(evidence[key]),
+                tuple(match.quote for match in found if match.accepted),
+                tuple(found),
+                len(found),
                 stats.rejected_by_domain[key],
             )
-            for key in evidence
+            for key, found in matches.items()
         }
 
     def _rejected(self, run: _Run, extracted: int, by_key: Mapping[str, int]) -> None:

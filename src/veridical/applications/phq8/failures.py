@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, InputError
+from veridical.evidence import log_event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,11 +86,8 @@ class FailureRegistry:
         """Keep a failure, and log it."""
         self.failures.append(failure)
         if log:
-            name = _EVENTS[failure.category]
             fields = asdict(failure) | {"run_id": self.run_id}
-            shown = " ".join(f"{key}={value}" for key, value in fields.items())
-            level = _LEVELS[failure.severity]
-            logger.log(level, "%s %s", name, shown, extra={"event": name, "fields": fields})
+            log_event(logger, _LEVELS[failure.severity], _EVENTS[failure.category], fields)
 
     def to_json(self) -> str:
         """Return the document of the run."""

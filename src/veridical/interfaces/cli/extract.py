@@ -12,6 +12,8 @@ from veridical.interfaces.cli import options, quotes
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from veridical.applications.phq8 import Extraction
     from veridical.core.types import Unmeasured
     from veridical.settings import Settings
@@ -20,6 +22,7 @@ EXAMPLES = """\b
 Examples:
   veridical extract interview.txt --backend openai:gpt-4.1-mini
   veridical extract interview.vtt --backend gguf:model.gguf --json --out evidence.json
+  veridical extract interview.txt --backend openai:qwen --speaker Participant --strict
   veridical extract call.srt --backend openai:qwen --keys complaint,promise --failures runs/
 
 \b
@@ -67,6 +70,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     mode: quotes.Mode = None,
     threshold: quotes.Threshold = None,
     strict: quotes.Strict = None,
+    speaker: quotes.Speaker = None,
     corrective_retry: Retry = None,
     fail_on_all_rejected: FailAll = None,
     participant: Participant = None,
@@ -99,7 +103,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
         say("error", "there is no text model", "Name one with --backend or extraction.backend")
         raise typer.Exit(UNDETERMINED)
     try:
-        found = _run(settings, settings.extraction.backend, text, participant)
+        found = _run(settings, text, speaker or (), participant)
     except EvidenceSchemaError as error:
         quotes.say_violations(error.message, error.violations)
         raise typer.Exit(WRONG_USE) from None
@@ -114,7 +118,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 
 
 def _run(
-    settings: Settings, backend: str, text: str, participant: str | None
+    settings: Settings, text: str, speaker: Sequence[str], participant: str | None
 ) -> Extraction | Unmeasured:
     from functools import partial
 
@@ -123,7 +127,8 @@ def _run(
     from veridical.applications.phq8 import EvidenceExtractor
     from veridical.composition import build_text_model
 
-    extractor = EvidenceExtractor(build_text_model(settings, backend), settings)
+    model = build_text_model(settings, settings.extraction.backend)
+    extractor = EvidenceExtractor(model, settings, speaker=tuple(speaker))
     return anyio.run(partial(extractor.extract, text, participant_id=participant))
 
 

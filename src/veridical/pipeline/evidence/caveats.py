@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from unicodedata import category
 
-from veridical.pipeline.evidence.marks import UNSPACED, is_not, negates, words
+from veridical.core.wording import UNSPACED, is_not, negates, words
 from veridical.pipeline.evidence.prepared import normal_form
 from veridical.pipeline.evidence.transcripts import TranscriptKind
 
@@ -117,6 +117,14 @@ _NEW_CLAUSE = frozenset(
     ["but", "because", "although", "though", "however", "yet", "then", "except"],
 )
 _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "this", "that", "there"])
+_ONLY_SUBJECTS = frozenset(["i", "he", "she", "we", "they"])
+"""Subjects that are no objects, unlike the "it" of "I don't like it"."""
+_LEADS_ON = frozenset(
+    """think thought believe believed feel felt say said mean meant suppose guess imagine expect
+    expected suggest admit claim sure certain convinced true that if like as do does did am is was
+    have has had can could will would should""".split()  # noqa: SIM905 -- a paragraph of words
+)
+"""After these a negation goes on over the subject: "I don't think I feel", "nor do I feel"."""
 _ADJACENT_ONLY = frozenset(("no", "none", "nobody", "nothing", "nope", "nada", "ni", "нет"))
 """Answers as often as negations: they count only right before a quote."""
 _FILLERS = frozenset(("know", "mind", "worry"))
@@ -182,7 +190,15 @@ def _after_conjunction(segment: Sequence[str], following: str) -> Sequence[str]:
         then = segment[i + 1] if i + 1 < len(segment) else following
         if segment[i] in _NEW_CLAUSE or (segment[i] in {"and", "so"} and then in _SUBJECTS):
             return segment[i + 1 :]
+        if _is_subject(then) and not (segment[i] in _LEADS_ON or negates(segment[i])):
+            return segment[i + 1 :]
     return segment
+
+
+def _is_subject(word: str) -> bool:
+    """Say whether a word can only be the subject of a clause: "i", "i'm", "it's"."""
+    pronoun, _, verb = word.partition("'")
+    return pronoun in _ONLY_SUBJECTS or (verb != "" and pronoun in _SUBJECTS)
 
 
 def _negated_after(after: str) -> bool:

@@ -13,8 +13,9 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
+from veridical.core.wording import Word, words
 from veridical.errors import MissingExtraError
-from veridical.pipeline.evidence.marks import Change, Word, blocks, change, words
+from veridical.pipeline.evidence.marks import Change, blocks, change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -43,6 +44,33 @@ def rapidfuzz_or_raise() -> ModuleType:
     return fuzz
 
 
+_MOST_TRIED = 6
+"""Places that are tried before all of the text is searched."""
+
+
+def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near | None:
+    """Return a match, not always the best, where a few words of a quote stand; None if none is.
+
+    `nearest` finds one wherever this does, and takes longer.
+    """
+    size, text = len(quote), source.normal
+    if len(text) < 2 * size:
+        return None
+    tried = set[int]()
+    reach = int(size * (1 - threshold)) + 1
+    for start in source.starts(quote):
+        if all(abs(start - other) > reach for other in tried):
+            tried.add(start)
+            stretch = max(start - reach, 0), min(start + size + reach, len(text))
+            best = next(_best_of(quote, text, [stretch], threshold), None)
+            near = best and _examined(quote, text, best)
+            if near and near.change is None:
+                return near
+        if len(tried) == _MOST_TRIED:
+            break
+    return None
+
+
 def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None:
     """Return the best match of a normal form; else the best that is refused; None if none is near.
 
@@ -57,7 +85,10 @@ def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None
         whole = [(0, len(text))]
         spans = source.grams.candidates(quote, threshold)
         found = _in_turn(quote, text, whole if spans is None else spans, threshold)
-    return max(found, key=lambda near: (near.change is None, near.score), default=None)
+    best = max(found, key=lambda near: (near.change is None, near.score), default=None)
+    if best is not None and best.change is not None:
+        return near_by_words(quote, source, threshold) or best
+    return best
 
 
 # --- similar windows -------------------------------------------------------------------------
@@ -131,17 +162,19 @@ def _best(quote: str, text: str, threshold: float) -> Iterator[Near]:
 
 # --- what a window says ----------------------------------------------------------------------
 
-_CONTEXT = 80
-"""Characters on either side of a window in which words that it cuts are looked for."""
+_CONTEXT, _CONTEXT_OF_WORD = 80, 20
+"""Characters on either side of a window in which words that it cuts are looked for: at most, and
+for each word of the quote that differs there."""
 
 
 def _examined(quote: str, text: str, near: Near) -> Near:
     """Return the window as whole words that the quote has, and what the quote changes in them."""
-    lo = text.rfind(" ", 0, max(near.span.start - _CONTEXT, 0)) + 1
-    around = words(text, lo, min(near.span.end + _CONTEXT, len(text)))
     said = words(quote)
-    first, last = _touched(around, near.span)
-    differing = list(blocks(_texts(said), _texts(around[first:last])))
+    around, first, last, differing = _compared(said, text, near.span, 0)
+    at_edge = max((len(q) for q, _ in differing if q.start == 0 or q.stop == len(said)), default=0)
+    if at_edge:
+        context = min(at_edge * _CONTEXT_OF_WORD, _CONTEXT)
+        around, first, last, differing = _compared(said, text, near.span, context)
     first, last, differing = _trimmed(first, last, differing, len(said), len(around))
     changes = (
         change(_texts(said[q.start : q.stop]), _texts(around[s.start : s.stop]))
@@ -157,6 +190,19 @@ def _examined(quote: str, text: str, near: Near) -> Near:
     )
     end += _shared(quote[said[-1].end :], text[end : end + _CONTEXT])
     return Near(Span(start, end), near.score, found)
+
+
+def _compared(
+    said: Sequence[Word], text: str, span: Span, context: int
+) -> tuple[list[Word], int, int, list[tuple[range, range]]]:
+    """Return the words around a window, which of them it touches, and where the quote differs."""
+    lo = text.rfind(" ", 0, max(span.start - context, 0)) + 1
+    most = min(span.end + context + _CONTEXT, len(text))
+    space = text.find(" ", span.end + context, most)
+    hi = most if space < 0 else space
+    around = words(text, lo, hi)
+    first, last = _touched(around, span)
+    return around, first, last, list(blocks(_texts(said), _texts(around[first:last])))
 
 
 def _shared(one: Iterable[str], other: Iterable[str]) -> int:

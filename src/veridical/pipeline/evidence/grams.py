@@ -4,7 +4,8 @@ Exact by counting: a window of `m` characters of the text has a similarity of at
 to a quote of `m` characters only if at most k = (1 - threshold) m characters of the quote are not
 in it and as many of its own are not in the quote. Each of the former breaks at most three, each of
 the latter at most two of the m - 2 sequences of the quote, so at least m - 2 - 5k of them stand in
-the window, no further than k from where the quote has them. Where that leaves no sequence at all,
+the window. Where the text has them and where the quote has them are apart by distances that differ
+by at most k: as many characters go as come, at most k. Where that leaves no sequence at all,
 for short quotes and low thresholds, there are no candidates to choose from: all is compared.
 """
 
@@ -36,7 +37,7 @@ class GramIndex:
         self._length = len(text)
         grams = _numbered(text)
         # The stable sort of 16-bit numbers is a radix sort: linear.
-        self._places = np.argsort(grams, kind="stable").astype(np.int64)
+        self._places = np.argsort(grams, kind="stable").astype(np.int32)
         self._counts = np.bincount(grams, minlength=2**_BITS)
         self._first = np.cumsum(self._counts) - self._counts
 
@@ -56,14 +57,15 @@ class GramIndex:
         shifts = self._shifts(quote, left_out)
         if shifts is None or not len(shifts):
             return None if shifts is None else []
-        width = 2 * spare + 1
+        width = max(spare, 1)
         bins = np.bincount((shifts + size) // width)
         bins[:-1] += bins[1:]
-        starts = np.flatnonzero(bins >= needed) * width - size
-        # The sequences of a window fall into two bins next to each other.
-        return self._joined(starts, 2 * width + size)
+        # The distances of a window fall into two bins next to each other, and its own start is
+        # no further than `spare` from any of them.
+        starts = np.flatnonzero(bins >= needed) * width - size - spare
+        return self._joined(starts, 2 * (width + spare) + size)
 
-    def _shifts(self, quote: str, left_out: int) -> NDArray[np.int64] | None:
+    def _shifts(self, quote: str, left_out: int) -> NDArray[np.int32] | None:
         """Return place in the text minus place in the quote, for the sequences in common.
 
         So many of the commonest sequences are left out. None if there are too many places.
@@ -79,7 +81,7 @@ class GramIndex:
             self._places[a:b]
             for a, b in zip(first.tolist(), (first + counts).tolist(), strict=True)
         ]
-        return np.concatenate(pieces) - np.repeat(kept, counts)
+        return np.concatenate(pieces) - np.repeat(kept.astype(np.int32), counts)
 
     def _joined(self, starts: NDArray[np.int64], reach: int) -> list[Stretch]:
         """Return the stretches of `reach` from each of `starts`, those that overlap as one."""

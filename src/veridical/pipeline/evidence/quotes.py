@@ -16,6 +16,7 @@ from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.types import Span
+from veridical.core.wording import negates, words
 from veridical.errors import ConfigurationError
 from veridical.pipeline.evidence.caveats import (
     Caveat,
@@ -24,8 +25,8 @@ from veridical.pipeline.evidence.caveats import (
     too_short,
     turn_caveats,
 )
-from veridical.pipeline.evidence.fuzzy import Near, nearest, rapidfuzz_or_raise
-from veridical.pipeline.evidence.marks import Change, negates, words
+from veridical.pipeline.evidence.fuzzy import Near, near_by_words, nearest, rapidfuzz_or_raise
+from veridical.pipeline.evidence.marks import Change
 from veridical.pipeline.evidence.prepared import PreparedSource, each_quote, normal_form, prepare
 from veridical.pipeline.evidence.transcripts import TranscriptKind, parse_transcript
 
@@ -139,13 +140,14 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     text then has to have labels. `TextError` if something is no text, `ConfigurationError` for a
     wrong mode, threshold or speaker, `MissingExtraError` for `fuzzy` without the extra `quotes`.
     """
-    speakers = _folded(speaker)
+    speakers = speaker_names(speaker)
     rules = Rules(mode, fuzzy_threshold, strict, allow_ellipsis, speakers)
     grounder = Grounder(source, rules)
     return [grounder.match(quote) for quote in each_quote(quotes)]
 
 
-def _folded(speaker: Speakers) -> frozenset[str]:
+def speaker_names(speaker: Speakers) -> frozenset[str]:
+    """Return one or more names as `Rules` has them; `ConfigurationError` if they are none."""
     several = speaker is None or (isinstance(speaker, Collection) and not isinstance(speaker, str))
     given: list[object] = [*(speaker or ())] if several else [speaker]
     names = [name.strip().casefold() for name in given if isinstance(name, str)]
@@ -161,18 +163,26 @@ class Grounder:
     def __init__(self, source: Quotable, rules: Rules) -> None:
         self._rules = rules
         self._source = _with_turns(prepare(source), rules.speakers)
+        self._holds = self._source.holds
+        self._to_be_matched = rules.strict or rules.allow_ellipsis
 
     def accepts(self, quote: str) -> bool:
         """Return `match(quote).accepted`, in less time."""
-        if self._rules.strict or self._rules.allow_ellipsis:
+        if self._to_be_matched:
             return self.match(quote).accepted
         normal = normal_form(quote)
+        if self._holds(normal):
+            return True
         bare = _unwrapped(normal)
-        if self._source.holds(normal) or (bare is not normal and self._source.holds(bare)):
+        if bare is not normal and self._source.holds(bare):
             return True
         if self._rules.mode == MatchMode.SUBSTRING or _chain(_parts(normal), self._source):
             return False
-        near = self._nearest(normal)
+        # Only a match that `nearest` finds as well; an ellipsis has to be in the source.
+        near = None
+        if not _ELLIPSIS.search(normal):
+            near = near_by_words(bare or normal, self._source, self._rules.fuzzy_threshold)
+        near = near or self._nearest(normal)
         return near is not None and near.change is None
 
     def match(self, quote: str) -> QuoteMatch:
@@ -319,9 +329,9 @@ _MARKS = {'"': '"', "'": "'", "`": "`", "「": "」", "『": "』", "《": "》"
 
 def _unwrapped(normal: str) -> str:
     """Return a normal form without the quotation marks around it; as it is without any."""
-    inside = normal[1:-1]
-    if len(normal) <= 2 or _MARKS.get(normal[0]) != normal[-1]:  # noqa: PLR2004 -- the two marks
+    if normal[:1] not in _MARKS or len(normal) <= 2 or _MARKS[normal[0]] != normal[-1]:  # noqa: PLR2004 -- the two marks
         return normal
+    inside = normal[1:-1]
     # In '"I" and "you"' the outer marks are no pair; an apostrophe closes nothing.
     return normal if normal[0] in inside and normal[0] != "'" else normal_form(inside)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from veridical.core.strict_json import shown_key
 from veridical.errors import ConfigurationError, EvidenceSchemaError
-from veridical.pipeline.evidence.strict_json import shown_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

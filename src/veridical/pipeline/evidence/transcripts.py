@@ -15,9 +15,9 @@ from enum import StrEnum
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.core.strict_json import strict_json
 from veridical.core.types import Span
 from veridical.errors import EvidenceJSONError, TextError, TranscriptError
-from veridical.pipeline.evidence.strict_json import strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

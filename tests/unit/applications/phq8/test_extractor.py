@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,14 @@ from veridical.errors import (
     InputError,
     TextError,
 )
-from veridical.evidence import PHQ8_DOMAIN_KEYS, Deviation, Grade, parse_transcript
+from veridical.evidence import (
+    PHQ8_DOMAIN_KEYS,
+    Caveat,
+    Deviation,
+    Grade,
+    PreparedSource,
+    parse_transcript,
+)
 from veridical.settings import Settings
 from veridical.settings_blocks import ExtractionSettings, QuantitativeSettings
 from veridical.testing import FakeTextModel
@@ -44,6 +51,7 @@ Answer = str | Generated | Unmeasured
 def extractor(
     *answers: Answer | dict[str, object],
     keys: Any = None,  # noqa: ANN401
+    speaker: str | None = None,
     **blocks: dict[str, object],
 ) -> EvidenceExtractor:
     """Return an extractor whose model gives these answers in turn."""
@@ -52,7 +60,8 @@ def extractor(
         extraction=ExtractionSettings.model_validate(blocks.get("extraction", {})),
         quantitative=QuantitativeSettings.model_validate(blocks.get("quantitative", {})),
     )
-    return EvidenceExtractor(FakeTextModel(lambda _: next(given)), settings, keys=keys)
+    model = FakeTextModel(lambda _: next(given))
+    return EvidenceExtractor(model, settings, keys=keys, speaker=speaker)
 
 
 def run(subject: EvidenceExtractor, transcript: str, **more: object) -> Extraction | Unmeasured:
@@ -93,6 +102,39 @@ def test_every_quote_has_its_place(transcript: str) -> None:
     assert there.grade is Grade.CASE
     assert not made_up.accepted
     assert made_up.start is None
+
+
+def test_what_another_speaker_says_is_a_caveat_and_rejected_if_strict(transcript: str) -> None:
+    answer: dict[str, object] = {"PHQ8_Sleep": ["how do you sleep", THERE]}
+    found = extracted(extractor(answer, speaker="Participant"), transcript)
+    asked, said = found.items["PHQ8_Sleep"].matches
+    assert (asked.accepted, asked.caveats) == (True, (Caveat.OTHER_SPEAKER,))
+    assert (said.accepted, said.caveats) == (True, ())
+    strict = extractor(answer, speaker="Participant", extraction={"strict": True})
+    assert extracted(strict, transcript).evidence["PHQ8_Sleep"] == [THERE]
+
+
+def test_a_speaker_who_does_not_speak_is_an_error_before_the_model_is_asked(
+    transcript: str,
+) -> None:
+    subject = extractor({"PHQ8_Sleep": [THERE]}, speaker="Bob")
+    with pytest.raises(ConfigurationError, match="do not speak"):
+        run(subject, transcript)
+    assert requests(subject) == []
+
+
+def test_each_quote_is_looked_up_once(transcript: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = []
+    really = PreparedSource.places
+
+    def places(self: PreparedSource, normal_quote: str) -> Iterator[int]:
+        looked_up.append(normal_quote)
+        return really(self, normal_quote)
+
+    monkeypatch.setattr(PreparedSource, "places", places)
+    monkeypatch.setattr(PreparedSource, "holds", lambda *_: pytest.fail("looked up twice"))
+    extracted(extractor({"PHQ8_Sleep": [THERE], "PHQ8_Tired": ["just tired"]}), transcript)
+    assert looked_up == [THERE, "just tired"]
 
 
 @pytest.mark.spec("053.substring")

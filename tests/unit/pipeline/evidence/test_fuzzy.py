@@ -56,6 +56,27 @@ def test_a_window_is_near_exactly_if_the_partial_ratio_says_so(
         assert 0 <= near.span.start < near.span.end <= len(source.normal)
 
 
+@given(altered(), st.sampled_from([0.5, 0.7, 0.85, 0.95]))
+@example(("down since week hours since was tired every night", "since week hours, since was"), 0.85)
+def test_what_is_near_by_its_words_is_near(pair: tuple[str, str], threshold: float) -> None:
+    source, quote = prepare(pair[0]), normalise(pair[1]).text
+    quick = unit.near_by_words(quote, source, threshold)
+    if quick is not None:
+        assert quick.change is None
+        assert threshold <= quick.score <= fuzz.partial_ratio(quote, source.normal) / 100 + 1e-9
+        near = unit.nearest(quote, source, threshold)
+        assert near is not None
+        assert near.change is None
+
+
+def test_a_long_quote_with_one_other_word_is_found_by_its_words() -> None:
+    text = " ".join(f"and in week {i} i could not fall asleep before {i} at all" for i in range(99))
+    quote = "and in week 57 i could not fall asleep before 57 for all"
+    quick = unit.near_by_words(quote, prepare(text), 0.85)
+    assert quick is not None
+    assert quick.span.of(text) == "and in week 57 i could not fall asleep before 57 at all"
+
+
 # --- what a near match is --------------------------------------------------------------------
 
 SOURCE = (

@@ -119,14 +119,30 @@ def test_the_quick_decision_is_that_of_the_match(
     assert grounder.accepts(pair[1]) == grounder.match(pair[1]).accepted
 
 
-@given(st.text(alphabet="ab '", max_size=40), st.text(alphabet="ab '", min_size=1, max_size=9))
-def test_the_index_finds_the_places_that_searching_finds(text: str, quote: str) -> None:
-    source, form = prepare(text), normal_form(quote)
+@st.composite
+def placed(draw: st.DrawFn) -> tuple[str, str]:
+    """Draw a text of few words, and a stretch of it or of another such."""
+    few = st.lists(st.sampled_from(["a", "ab", "aba", "b'a", "sleepless", "sleeplessly"]))
+    text, other = " ".join(draw(few)), " ".join(draw(few))
+    drawn = draw(st.sampled_from([text, other]))
+    start = draw(st.integers(0, len(drawn)))
+    return text, drawn[start : start + draw(st.integers(0, 40))]
+
+
+@given(
+    placed()
+    | st.tuples(st.text(alphabet="ab '", max_size=40), st.text(alphabet="ab '", max_size=9))
+)
+@example(("a sleepless ab", "aa sleepless ab"))
+@example(("x ab sleepless", "ab sleepless"))
+def test_the_index_finds_the_places_that_searching_finds(pair: tuple[str, str]) -> None:
+    source, form = prepare(pair[0]), normal_form(pair[1])
     expected, at = [], source.normal.find(form) if form else -1
     while at >= 0:
         expected.append(at)
         at = source.normal.find(form, at + len(form))
     assert list(source.places(form)) == expected
+    assert source.holds(form) == bool(expected)
 
 
 TALK = (

@@ -122,6 +122,11 @@ def test_a_match_does_not_show_the_quote() -> None:
         ("feel hopeless", "I don’t\nfeel hopeless"),
         ("I feel hopeless", "I wouldn't say that I feel hopeless"),
         ("feel hopeless", "I never feel hopeless"),
+        ("I feel hopeless", "I don't think I feel hopeless"),
+        ("feel hopeless", "I don't think I feel hopeless"),
+        ("I feel hopeless", "nor do I feel hopeless"),
+        ("it at all", "I don't like it at all"),
+        ("slept this well", "never have I slept this well"),
         ("chest pain", "The patient denies chest pain"),
         ("appetite at all", "no appetite at all"),
         ("my pills", "I sleep without my pills"),
@@ -152,6 +157,11 @@ def test_a_negation_just_outside_is_a_caveat(quote: str, source: str) -> None:
         ("I feel hopeless", "I feel hopeless. Not always."),
         ("I feel hopeless", "Nothing happened in the week before that day, I feel hopeless"),
         ("feel it too", "I had to knot it and feel it too"),
+        ("i fall asleep", "not great i fall asleep at ten"),
+        ("fall asleep at ten", "not great i fall asleep at ten"),
+        ("i'm so tired", "i did not sleep well i'm so tired"),
+        ("it's so loud", "i do not sleep well it's so loud"),
+        ("I feel hopeless", "I don't sleep when I feel hopeless"),
     ],
 )
 def test_a_negation_of_something_else_is_none(quote: str, source: str) -> None:

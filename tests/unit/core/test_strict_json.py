@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.strict_json import Deviation, parse_evidence_json
 from veridical.errors import EvidenceJSONError
-from veridical.pipeline.evidence.strict_json import Deviation, parse_evidence_json
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
