@@ -57,7 +57,7 @@ _EACH: dict[str, dict[str, Any]] = {
     "deadline": {"deadline_s": 60},
     "retries": {"attempts": 3},
     "limits": {"concurrency": 8, "requests_per_minute": 10**7, "tokens_per_minute": 10**10},
-    "budget": {"max_cost_usd": 1e9, "price": lambda tokens: tokens * 1e-9},
+    "budget": {"max_cost_usd": 1e9, "price": lambda usage: usage.input_tokens * 1e-9},
     "breaker": {"breaker_failures": 5},
 }
 _TOGETHER = {name: value for options_ in _EACH.values() for name, value in options_.items()}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import math
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from veridical.core.ports import Backend, TextModel
+from veridical.core.ports import Backend, TextModel, claims_per_request_of
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.aliases import resolve_alias
 from veridical.verifier import Verifier
@@ -15,14 +17,22 @@ from veridical.verifier import Verifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from veridical.core.recalibration import Recalibration
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
     from veridical.settings import Settings
+    from veridical.settings_blocks import RequestSettings
+    from veridical.store import Store
+
+logger = logging.getLogger(__name__)
 
 GROUP = "veridical.backends"
 TEXT_GROUP = "veridical.text_models"
 LOCAL = frozenset({"embedded"})
 """Backends that answer in this process at once: of the wrappers only the cache makes sense."""
+
+FREE = frozenset({"embedded", "gguf"})
+"""Backends and text models that run on one's own machine, in this process: they cost nothing."""
 
 SAMPLED = frozenset({"anthropic", "openai"})
 """Backends that take `threshold`, for samples; these and their text models take `price`, too."""
@@ -36,7 +46,16 @@ def build_verifier(settings: Settings, *, backend: str | Backend | None = None) 
     return Verifier(
         build_backend(settings, settings.backend if backend is None else backend),
         policy=settings.to_policy(),
+        claims_model=_claims_model(settings),
+        claims_max_tokens=settings.claims.max_tokens,
+        claims_timeout_s=settings.claims.timeout_s,
     )
+
+
+def _claims_model(settings: Settings) -> TextModel | None:
+    """Return the text model that takes answers apart; None leaves that to the rules."""
+    named, timeout_s = settings.claims.model, settings.claims.timeout_s
+    return None if named is None else build_text_model(settings, named, timeout_s=timeout_s)
 
 
 def build_backend(
@@ -44,6 +63,7 @@ def build_backend(
 ) -> Backend:
     """Return a backend by its name `NAME[:MODEL]`, with the cache, limits and retries configured.
 
+    It is read with the threshold and temperature that the file `calibration` has for it.
     One that is built already is returned as it is. `operation` decides what `configurable` stands
     for. `ConfigurationError` if no backend of that name is installed, or if it is not set up.
     """
@@ -56,12 +76,17 @@ def build_backend(
     name, _, model = named.partition(":")
     if name == "cascade":
         return _cascade(settings, operation, model or None)
-    return _wrapped(settings, name, _create(settings, name, model or None))
+    created = _wrapped(settings, name, _create(settings, name, model or None))
+    return _calibrated(settings, created)
 
 
-def build_text_model(settings: Settings, model: object) -> TextModel:
-    """Return a text model by its name `NAME[:MODEL]`; one that is built already as it is.
+def build_text_model(
+    settings: Settings, model: object, *, timeout_s: float | None = None
+) -> TextModel:
+    """Return a text model by its name `NAME[:MODEL]`, with the limits and retries configured.
 
+    One that is built already is returned as it is. What it writes is cached if `cache.texts` is on.
+    `timeout_s` is what one text may take (default: `extraction.timeout_s`).
     `ConfigurationError` if none of that name is installed, or if it is not set up.
     """
     if isinstance(model, TextModel):
@@ -74,10 +99,10 @@ def build_text_model(settings: Settings, model: object) -> TextModel:
     found = _installed(TEXT_GROUP, "text model", name)
     options = {key: value for key, value in _options(settings, name).items() if key in TEXT_OPTIONS}
     if name in SAMPLED:
-        options["price"] = _priced(settings, lambda: created.info.model)
-    options["timeout_s"] = settings.extraction.timeout_s
+        options["price"] = _priced(settings, name, lambda: created.info.model)
+    options["timeout_s"] = settings.extraction.timeout_s if timeout_s is None else timeout_s
     created: TextModel = found(of or None, threads=settings.threads, **options)
-    return created
+    return _wrapped_text_model(settings, name, created)
 
 
 def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
@@ -108,7 +133,7 @@ def _create(settings: Settings, name: str, model: str | None) -> Backend:
     found = _installed(GROUP, "backend", name, "cascade")
     options = _options(settings, name)
     if name in SAMPLED:
-        options["price"] = _priced(settings, lambda: created.info.model)
+        options["price"] = _priced(settings, name, lambda: created.info.model)
     created: Backend = found(model, threads=settings.threads, **options)
     return created
 
@@ -124,13 +149,17 @@ def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., 
     return create
 
 
-def _priced(settings: Settings, model: Callable[[], str]) -> Callable[[Usage], float | None]:
+def _priced(
+    settings: Settings, name: str, model: Callable[[], str]
+) -> Callable[[Usage], float | None]:
     """Return what a request costs, by the model's full name, which only the model knows.
 
     `haiku` has no price.
     """
     from veridical.pipeline.inference.prices import cost_usd
 
+    if name in FREE:
+        return lambda _: 0.0
     table = prices(settings)
     return lambda usage: cost_usd(model(), usage, table)
 
@@ -152,35 +181,112 @@ def _options(settings: Settings, name: str) -> dict[str, Any]:
 def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
     from veridical.pipeline.inference.wrappers import wrap
 
-    cache, requests = settings.cache, settings.requests
-    kept: dict[str, Any] = {
+    if name in LOCAL:
+        return wrap(backend, **_cache(settings))
+    return wrap(
+        backend,
+        **_cache(settings),
+        deadline_s=settings.requests.deadline_s,
+        **_service(settings.requests),
+        price=_priced(settings, name, lambda: backend.info.model),
+        batch=claims_per_request_of(backend),
+    )
+
+
+def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> TextModel:
+    """Return a text model in the same wrappers.
+
+    One in this process writes one text at a time, and the same again: it has no use for attempts
+    and rates. Services wait for a free one of `concurrency` as long as that takes: a text may be
+    minutes under way, and a deadline is what bounds it.
+    """
+    from veridical.pipeline.inference.wrappers import wrap_text_model
+
+    kept = _cache(settings) if settings.cache.texts else {}
+    if name in FREE:
+        return wrap_text_model(model, **kept, deadline_s=settings.requests.deadline_s)
+    return wrap_text_model(
+        model,
+        **kept,
+        deadline_s=settings.requests.deadline_s,
+        **_service(settings.requests),
+        concurrency=getattr(getattr(settings, name, None), "concurrency", None),
+        slot_wait_s=math.inf,
+        price=_priced(settings, name, lambda: model.info.model),
+    )
+
+
+def _cache(settings: Settings) -> dict[str, Any]:
+    cache = settings.cache
+    return {
         "cache": cache.path,
         "cache_ttl_s": cache.ttl_s,
         "cache_max_entries": cache.max_entries,
     }
-    if name in LOCAL:
-        return wrap(backend, **kept)
-    return wrap(
-        backend,
-        **kept,
-        deadline_s=requests.deadline_s,
-        attempts=requests.attempts,
-        requests_per_minute=requests.per_minute,
-        tokens_per_minute=requests.tokens_per_minute,
-        max_wait_s=requests.max_wait_s,
-        breaker_failures=requests.breaker_failures,
-        breaker_reset_s=requests.breaker_reset_s,
-        max_cost_usd=requests.max_cost_usd,
-        price=_price(backend, prices(settings)),
-        batch=getattr(backend, "claims_per_request", 1),
+
+
+def _service(requests: RequestSettings) -> dict[str, Any]:
+    """Return how a service is asked that may be slow, busy, down and paid."""
+    return {
+        "attempts": requests.attempts,
+        "requests_per_minute": requests.per_minute,
+        "tokens_per_minute": requests.tokens_per_minute,
+        "max_wait_s": requests.max_wait_s,
+        "breaker_failures": requests.breaker_failures,
+        "breaker_reset_s": requests.breaker_reset_s,
+        "max_cost_usd": requests.max_cost_usd,
+    }
+
+
+def build_store(settings: Settings) -> Store:
+    """Return the database that the settings name; it is opened when first used."""
+    from veridical.store import Store, default_url
+
+    return Store(settings.store.url or default_url())
+
+
+def _calibrated(settings: Settings, backend: Backend) -> Backend:
+    """Return the backend as the file `calibration` reads it; as it is if it has nothing for it."""
+    if settings.calibration is None:
+        return backend
+    from veridical.pipeline.inference.wrappers.calibrated import Calibrated
+
+    info = backend.info
+    found = calibrations(settings).get(info.fingerprint)
+    if found is not None:
+        return Calibrated(backend, found)
+    logger.warning(
+        "calibration is not in force: %s has nothing for the backend %s, model %s, fingerprint %s",
+        settings.calibration,
+        info.name,
+        info.model,
+        info.fingerprint,
     )
+    return backend
 
 
-def _price(backend: Backend, table: Mapping[str, Price]) -> Callable[[int], float | None]:
-    """Return what a prompt of so many tokens costs, for the budget; None where it is unknown."""
-    from veridical.pipeline.inference.prices import Usage, cost_usd
+def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
+    """Return what the file `calibration` holds, by fingerprint of the backend, if one is set.
 
-    return lambda tokens: cost_usd(backend.info.model, Usage(tokens, 1), table)
+    `ConfigurationError` if it cannot be read or is no calibration file.
+    """
+    return {} if settings.calibration is None else read_calibrations(settings.calibration)
+
+
+def read_calibrations(path: str) -> Mapping[str, Recalibration]:
+    """Return what a calibration file holds; errors as those of `calibrations`."""
+    import json
+    from pathlib import Path
+
+    from veridical.core.recalibration import from_document
+
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"the calibration file {path} cannot be read ({type(error).__name__})"
+        hint = "veridical calibrate --out FILE writes one"
+        raise ConfigurationError(msg, hint=hint) from None
+    return from_document(document, path)
 
 
 def prices(settings: Settings) -> Mapping[str, Price]:

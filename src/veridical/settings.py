@@ -24,6 +24,7 @@ from veridical.settings_blocks import (
     Block,
     CacheSettings,
     CascadeSettings,
+    ClaimsSettings,
     DecisionSettings,
     ExtractionSettings,
     GgufSettings,
@@ -32,6 +33,7 @@ from veridical.settings_blocks import (
     PolicySettings,
     QuantitativeSettings,
     RequestSettings,
+    StoreSettings,
     VerificationSettings,
 )
 
@@ -60,9 +62,15 @@ class Settings(BaseModel):
         description="a whole number from 1, or null for every CPU this process may use",
     )
     policy: PolicySettings = PolicySettings()
+    claims: ClaimsSettings = ClaimsSettings()
     verification: VerificationSettings = VerificationSettings()
     hallucination: HallucinationSettings = HallucinationSettings()
     cache: CacheSettings = CacheSettings()
+    store: StoreSettings = StoreSettings()
+    calibration: Annotated[
+        StrictStr | None,
+        Field(description="a file that `veridical calibrate` wrote, or null for none"),
+    ] = None
     requests: RequestSettings = RequestSettings()
     prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None
     aliases: AliasSettings = AliasSettings()

@@ -205,6 +205,14 @@ class HallucinationSettings(Block):
     cache_ttl: Duration = None
 
 
+class ClaimsSettings(Block):
+    """The block `claims:`: a text model that takes answers apart; the rules do it without one."""
+
+    model: Name = None
+    max_tokens: Count = 2048
+    timeout_s: Seconds = 120.0
+
+
 class OpenAISettings(Block):
     """The block `openai:`: a chat endpoint; samples where it gives no log-probabilities."""
 
@@ -281,6 +289,31 @@ class CacheSettings(Block):
     ttl_s: Seconds = 86_400.0
     max_entries: Count = 200_000
     texts: Switch = False
+
+
+def _database(value: object) -> object:
+    """Return the address of a database; a password among its options would be shown."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch(_DATABASE, value):
+        raise ValueError
+    return value
+
+
+_DATABASE = r"sqlite:///[^?#]+|postgresql(\+psycopg)?://(?!.*[?&](ssl)?password=).+"
+
+
+class StoreSettings(Block):
+    """The block `store:`: the database for what is kept from run to run, such as feedback."""
+
+    url: Annotated[
+        StrictStr | None,
+        BeforeValidator(_database),
+        Field(
+            description="sqlite:///FILE or postgresql://USER@HOST/NAME, "
+            "or null for a file in the user's folder for data"
+        ),
+    ] = None
 
 
 class RequestSettings(Block):

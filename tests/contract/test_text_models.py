@@ -1,13 +1,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio
 import pytest
 
 from veridical.core.ports import TextModel
 from veridical.core.types import Generated, TextModelInfo, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.pipeline.inference.wrappers import wrap_text_model
 from veridical.testing import FakeTextModel, check_text_model
+
+WRAPPERS = {
+    "cache": ":memory:",
+    "deadline_s": 600.0,
+    "attempts": 2,
+    "retry_wait_s": 0.001,
+    "concurrency": 2,
+    "max_cost_usd": 1.0,
+    "price": lambda _: 0.0,
+    "breaker_failures": 100,
+}
 
 MODELS: dict[str, Callable[[TextRequest], str | Generated | Unmeasured]] = {
     "writing": lambda _: "hello",
@@ -17,8 +30,9 @@ MODELS: dict[str, Callable[[TextRequest], str | Generated | Unmeasured]] = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_text_model_keeps_the_promises_of_the_port(name: str) -> None:
-    model = FakeTextModel(MODELS[name])
+@pytest.mark.parametrize("options", [{}, WRAPPERS])
+def test_a_text_model_keeps_the_promises_of_the_port(name: str, options: dict[str, Any]) -> None:
+    model = wrap_text_model(FakeTextModel(MODELS[name]), **options)
     assert isinstance(model, TextModel)
     anyio.run(check_text_model, model)
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from veridical.composition import build_backend, build_text_model, build_verifier
-from veridical.core.ports import Backend, estimators_of
+from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.core.types import Estimator
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import Operation
@@ -15,12 +16,22 @@ from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.dialect import Dialect
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
+from veridical.pipeline.inference.gguf_text import GgufText
 from veridical.pipeline.inference.openai_chat import OpenAIChat
 from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
 from veridical.pipeline.inference.openai_text import OpenAIText
 from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
+from veridical.pipeline.inference.wrappers import (
+    Breaker,
+    Budget,
+    Deadline,
+    Limits,
+    Retries,
+    TextCache,
+    WrappedTextModel,
+)
 from veridical.pipeline.inference.wrappers.asking import Wrapper
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
@@ -75,8 +86,8 @@ def settings(**blocks: object) -> Settings:
     return Settings.model_validate(services | blocks)
 
 
-def inside(backend: Backend) -> Any:  # noqa: ANN401 -- of whatever class
-    while isinstance(backend, Wrapper):
+def inside(backend: Backend | TextModel) -> Any:  # noqa: ANN401 -- of whatever class
+    while isinstance(backend, Wrapper | WrappedTextModel):
         backend = backend.wrapped
     return backend
 
@@ -198,13 +209,108 @@ def test_a_price_that_is_unknown_is_none() -> None:
 def test_a_text_model_has_the_options_of_the_backend_of_its_name() -> None:
     block = {"base_url": "http://127.0.0.1:9/v1", "extra_body": {"user": "u1"}, "timeout_s": 5.0}
     chosen = settings(openai=block, extraction={"timeout_s": 77.0})
-    built = build_text_model(chosen, "openai:gpt-4.1")
+    built = inside(build_text_model(chosen, "openai:gpt-4.1"))
     assert isinstance(built, OpenAIText)
     assert (built.info.name, built.info.model) == ("openai", "gpt-4.1")
     assert str(built._client.base_url) == "http://127.0.0.1:9/v1/"
     assert built._extra_body == {"user": "u1"}
     assert built._timeout_s == 77.0
     assert built._price(Usage(1_000_000, 0)) == 2.0
+
+
+REQUESTS = {
+    "deadline_s": 500.0,
+    "attempts": 4,
+    "per_minute": 30,
+    "tokens_per_minute": 9000,
+    "breaker_failures": 7,
+    "max_cost_usd": 1.5,
+}
+
+
+def wrappers(asked: Any) -> dict[type, Any]:  # noqa: ANN401 -- of whatever class
+    """Return the wrappers by their class, from the outside in."""
+    found = {}
+    while isinstance(asked, Wrapper):
+        found[type(asked)] = asked
+        asked = asked.wrapped
+    return found
+
+
+@pytest.mark.parametrize(("name", "at_once"), [("openai:m1", 5), ("anthropic", 4)])
+def test_a_text_model_has_the_wrappers_that_a_backend_has(name: str, at_once: int) -> None:
+    local = {"base_url": "http://127.0.0.1:9/v1", "concurrency": 5}
+    built = build_text_model(settings(requests=REQUESTS, openai=local), name)
+    assert isinstance(built, WrappedTextModel)
+    found = wrappers(built.inner)
+    assert list(found) == [Deadline, Retries, Limits, Budget, Breaker]
+    assert built.kept is built.inner
+    assert found[Deadline]._seconds == 500.0
+    assert found[Retries]._backoff.attempts == 4
+    limits = found[Limits]
+    assert (limits._concurrency, limits._requests._limit, limits._tokens._limit) == (
+        at_once,
+        30,
+        9000,
+    )
+    assert limits._slot_wait_s == math.inf
+    assert found[Budget]._limit == 1.5
+    assert found[Breaker]._limit == 7
+
+
+def test_a_budget_knows_the_price_of_a_text(tmp_path: Path) -> None:
+    built = build_text_model(settings(requests=REQUESTS), "openai:gpt-4.1")
+    assert isinstance(built, WrappedTextModel)
+    price = wrappers(built.inner)[Budget]._price
+    assert price(Usage(1_000_000, 0)) == 2.0
+    (tmp_path / "prices.yaml").write_text("gpt-4.1: {input: 7.0, output: 9.0}\n")
+    own = settings(requests=REQUESTS, prices=str(tmp_path / "prices.yaml"))
+    built = build_text_model(own, "openai:gpt-4.1")
+    assert isinstance(built, WrappedTextModel)
+    assert wrappers(built.inner)[Budget]._price(Usage(0, 1_000_000)) == 9.0
+
+
+@pytest.mark.parametrize("texts", [False, True])
+def test_texts_are_kept_only_if_that_is_switched_on(
+    tmp_path: Path, model: Path, texts: bool
+) -> None:
+    chosen = settings(cache={"path": str(tmp_path / "cache.db"), "texts": texts})
+    for name in ("openai:m1", f"gguf:{model}"):
+        built = build_text_model(chosen, name)
+        found = isinstance(built, WrappedTextModel) and isinstance(built.kept, TextCache)
+        assert found is texts
+
+
+def test_a_text_model_in_this_process_has_a_deadline_and_no_more(model: Path) -> None:
+    built = build_text_model(settings(requests=REQUESTS), f"gguf:{model}")
+    assert isinstance(built, WrappedTextModel)
+    assert list(wrappers(built.inner)) == [Deadline]
+    assert isinstance(build_text_model(settings(), f"gguf:{model}"), GgufText)
+
+
+def test_a_backend_in_this_process_costs_nothing_and_so_has_a_price(model: Path) -> None:
+    built = build_backend(settings(requests=REQUESTS), f"gguf:{model}")
+    assert wrappers(built)[Budget]._price(Usage(1_000_000, 1)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "block", "claims"),
+    [
+        ("anthropic", "anthropic", 20),
+        ("openai-decisions", "openai_decisions", 64),
+        ("systemone", "systemone", 64),
+        ("openai:m1", "openai", 1),
+    ],
+)
+def test_deadline_and_limits_count_the_requests_that_a_backend_makes(
+    name: str, block: str, claims: int
+) -> None:
+    found = wrappers(build_backend(settings(requests=REQUESTS), name))
+    assert (found[Deadline]._batch, found[Limits]._batch) == (claims, claims)
+    if claims > 1:
+        local = {"base_url": "http://127.0.0.1:9/v1", "claims_per_request": 3}
+        found = wrappers(build_backend(settings(requests=REQUESTS, **{block: local}), name))
+        assert (found[Deadline]._batch, found[Limits]._batch) == (3, 3)
 
 
 def test_an_alias_may_stand_for_a_text_model() -> None:

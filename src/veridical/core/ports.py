@@ -29,7 +29,8 @@ class Backend(Protocol):
 
     Estimates come from the estimator that `info` names. A backend with several (a cascade, or one
     that samples where there are no log-probabilities) has a property `estimators` with all of them,
-    see `estimators_of`.
+    see `estimators_of`. One whose requests carry several claims on one context has a property
+    `claims_per_request`, how many at most, see `claims_per_request_of`.
     """
 
     @property
@@ -48,11 +49,20 @@ def estimators_of(backend: Backend) -> frozenset[Estimator]:
     return frozenset({backend.info.estimator}) if several is None else several
 
 
+def claims_per_request_of(backend: Backend) -> int:
+    """Return how many claims on one context a request of a backend carries at most."""
+    claims: int = getattr(backend, "claims_per_request", 1)
+    return claims
+
+
 @runtime_checkable
 class TextModel(Protocol):
     """Writes text; what fails is an `Unmeasured` with its reason.
 
-    Only a model that cannot be used at all raises a `VeridicalError`, as backends do.
+    Only a model that cannot be used at all raises a `VeridicalError`, as backends do. A text says
+    what it took as far as that is known: tokens, cost and latency. A model of whose texts more
+    decides than its name and the request (its address, say) has a property `fingerprint`, a text
+    that changes with it, see `fingerprint_of`.
     """
 
     @property
@@ -63,6 +73,12 @@ class TextModel(Protocol):
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes; several requests may be under way at once."""
         ...
+
+
+def fingerprint_of(model: TextModel) -> str:
+    """Return what decides about the texts of a model besides its name and the request."""
+    fingerprint: str = getattr(model, "fingerprint", "")
+    return fingerprint
 
 
 class SentenceSplitter(Protocol):

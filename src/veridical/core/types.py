@@ -240,7 +240,7 @@ class ClaimSet:
 
     claims: tuple[Claim, ...]
     sentences: int
-    extraction: ClaimExtraction = ClaimExtraction()
+    extraction: ClaimExtraction = field(default_factory=ClaimExtraction)
 
 
 # --- evidence --------------------------------------------------------------------------------
@@ -457,7 +457,7 @@ class TextRequest:
 class Generated:
     """A text that a model wrote; `cut_off` if the limit on its tokens ended it.
 
-    Tokens and cost are None where unknown.
+    Tokens and cost are None where unknown; a `cached` text took none.
     """
 
     text: str = field(repr=False)
@@ -467,6 +467,7 @@ class Generated:
     output_tokens: int | None = None
     cost_usd: float | None = None
     latency_ms: float | None = None
+    cached: bool = False
 
 
 def ensure_probability(value: object, name: str) -> None:

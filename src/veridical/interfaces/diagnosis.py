@@ -1,4 +1,4 @@
-"""What `veridical doctor` finds out: the installation, and which backends can be used."""
+"""What `veridical doctor` finds out: the installation, which backends and text models work."""
 
 from __future__ import annotations
 
@@ -10,33 +10,39 @@ from enum import StrEnum
 from functools import partial
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import anyio
 
-from veridical.composition import GROUP, build_backend
+from veridical.composition import GROUP, TEXT_GROUP, build_backend, build_text_model
+from veridical.core.types import TextRequest, Unmeasured
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
 from veridical.pipeline.inference.aliases import MEANINGS
 from veridical.pipeline.inference.card import load_card
-from veridical.pipeline.inference.checkup import check_up
+from veridical.pipeline.inference.checkup import TIMEOUT_S, check_up
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL
+from veridical.pipeline.inference.probing import Probe
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from importlib.metadata import EntryPoint
 
-    from veridical.core.ports import Backend
-    from veridical.pipeline.inference.probing import Probe
+    from veridical.core.ports import Backend, TextModel
     from veridical.settings import Settings
 
 # Names that are backends without an entry point.
 _BUILT_HERE = frozenset({"cascade", *MEANINGS})
 # Extras that developers install, or that are other extras together.
 _NOT_FOR_USERS = frozenset({"all", "dev", "train"})
+_SAY_HELLO = TextRequest("You are brief.", "Say hello.", max_tokens=16)
 _REQUIREMENT = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['"]([^'"]+)['"]""")
 
 
+_T = TypeVar("_T")
+
+
 class State(StrEnum):
-    """How far a backend came."""
+    """How far a backend or text model came."""
 
     USABLE = "usable"
     NOT_ASKED = "not_asked"
@@ -49,6 +55,9 @@ class State(StrEnum):
 class BackendFinding:
     """One backend: whether it can be used, and if not, what to do (`hint`).
 
+    `calibration` says whether the file that is configured has something for this backend; None if
+    there is no file, or the backend was not asked. `support_threshold` is the one in force.
+
     `logprobs` is None where it is unknown or the estimator has no use for them. `package` is the
     distribution that brings the backend; `latency_ms` what the question took, loading included.
     """
@@ -59,6 +68,22 @@ class BackendFinding:
     model: str | None = None
     estimator: str | None = None
     logprobs: bool | None = None
+    detail: str = ""
+    hint: str = ""
+    package: str | None = None
+    latency_ms: float | None = None
+    calibration: Literal["in_force", "nothing_for_this_backend"] | None = None
+    support_threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextModelFinding:
+    """One text model; the fields mean what they do for a backend."""
+
+    name: str
+    configured: bool
+    state: State
+    model: str | None = None
     detail: str = ""
     hint: str = ""
     package: str | None = None
@@ -141,21 +166,22 @@ def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
         package=entry.dist.name if entry and entry.dist else None,
     )
     try:
-        built = build_backend(settings, backend)
+        # A backend that is not asked is not read either: a calibration is for the one in use.
+        read = settings if asked else settings.model_copy(update={"calibration": None})
+        built = build_backend(read, backend)
         finding = partial(finding, model=built.info.model, estimator=built.info.estimator.value)
+        finding = partial(
+            finding,
+            calibration=_calibration(read, built),
+            support_threshold=read.to_policy().resolved(built.info).support_threshold,
+        )
         if not asked:
             return finding(state=State.NOT_ASKED)
-        probe, latency_ms = _ask(built)
-    except ConfigurationError as error:
-        if entry is None and name not in _BUILT_HERE:
+        probe, latency_ms = _timed(check_up, built)
+    except Exception as error:
+        if isinstance(error, ConfigurationError) and entry is None and name not in _BUILT_HERE:
             raise
-        return finding(state=State.NOT_SET_UP, detail=error.message, hint=error.hint)
-    except MissingExtraError as error:
-        return finding(state=State.NOT_INSTALLED, detail=error.message, hint=error.hint)
-    except VeridicalError as error:
-        return finding(state=State.NOT_USABLE, detail=error.message, hint=error.hint)
-    except Exception as error:  # noqa: BLE001 -- a backend of somebody else's may raise anything
-        return finding(state=State.NOT_USABLE, detail=f"it raised {type(error).__name__}")
+        return finding(**_obstacle(error))
     return finding(
         state=State.USABLE if probe.ok else State.NOT_USABLE,
         logprobs=probe.logprobs,
@@ -164,14 +190,72 @@ def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
     )
 
 
-def _ask(backend: Backend) -> tuple[Probe, float]:
+def _calibration(
+    settings: Settings, backend: Backend
+) -> Literal["in_force", "nothing_for_this_backend"] | None:
+    # A cascade is not calibrated itself, its two backends may be.
+    if settings.calibration is None or backend.info.name == "cascade":
+        return None
+    return "in_force" if hasattr(backend, "recalibration") else "nothing_for_this_backend"
+
+
+def look_at_text_models(settings: Settings) -> list[TextModelFinding]:
+    """Look at every text model that is installed; only the configured one is asked a question.
+
+    One that is configured but not installed is among them, as not set up.
+    """
+    configured = settings.extraction.backend
+    others = sorted(_installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
+    first = [] if configured is None else [_look_at_text_model(settings, configured, asked=True)]
+    return [*first, *(_look_at_text_model(settings, name, asked=False) for name in others)]
+
+
+def _look_at_text_model(settings: Settings, named: str, *, asked: bool) -> TextModelFinding:
+    name = named.partition(":")[0]
+    entry = _installed(TEXT_GROUP).get(name)
+    package = entry.dist.name if entry and entry.dist else None
+    finding = partial(TextModelFinding, name=name, configured=asked, package=package)
+    try:
+        model = build_text_model(settings, named)
+        finding = partial(finding, model=model.info.model)
+        if not asked:
+            return finding(state=State.NOT_ASKED)
+        probe, latency_ms = _timed(_ask_for_text, model)
+    except Exception as error:  # noqa: BLE001 -- a model of somebody else's may raise anything
+        return finding(**_obstacle(error))
+    state = State.USABLE if probe.ok else State.NOT_USABLE
+    return finding(state=state, detail=probe.detail, latency_ms=latency_ms)
+
+
+async def _ask_for_text(model: TextModel) -> Probe:
+    # A cache would answer for the model, and asking again only takes time.
+    model = getattr(model, "wrapped", model)
+    with anyio.move_on_after(TIMEOUT_S):
+        found = await model.generate(_SAY_HELLO)
+        if isinstance(found, Unmeasured):
+            return Probe(ok=False, detail=f"{found.reason}: {found.detail}".removesuffix(": "))
+        return Probe(ok=True, detail="writes")
+    return Probe(ok=False, detail=f"no answer within {TIMEOUT_S:g} s")
+
+
+def _obstacle(error: Exception) -> dict[str, Any]:
+    """Return what keeps something from being used, and what to do."""
+    if not isinstance(error, VeridicalError):
+        return {"state": State.NOT_USABLE, "detail": f"it raised {type(error).__name__}"}
+    states = {ConfigurationError: State.NOT_SET_UP, MissingExtraError: State.NOT_INSTALLED}
+    found = (state for kind, state in states.items() if isinstance(error, kind))
+    state = next(found, State.NOT_USABLE)
+    return {"state": state, "detail": error.message, "hint": error.hint}
+
+
+def _timed(ask: Callable[[_T], Awaitable[Probe]], subject: _T) -> tuple[Probe, float]:
     started = perf_counter()
-    probe = anyio.run(check_up, backend)
+    probe = anyio.run(ask, subject)
     return probe, (perf_counter() - started) * 1000
 
 
-def _installed() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+def _installed(group: str = GROUP) -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def _weights(model: str) -> Weights:

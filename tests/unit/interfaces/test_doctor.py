@@ -19,12 +19,14 @@ from typer.testing import CliRunner, Result
 
 import veridical.composition
 import veridical.settings
-from veridical.composition import GROUP
+from veridical.composition import GROUP, TEXT_GROUP
 from veridical.core.types import (
     BackendInfo,
     Estimator,
+    Generated,
     Measurement,
     Query,
+    TextRequest,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -37,7 +39,7 @@ from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.checkup import QUESTION, check_up
 from veridical.pipeline.inference.probing import Probe
 from veridical.settings import Layer, Layers
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
 
 INFO = BackendInfo("good", "g1", Estimator.LOGPROBS, "f")
 GOOD = replace(fake_estimate(0.9), estimator=Estimator.LOGPROBS)
@@ -95,6 +97,23 @@ FACTORIES: dict[str, Callable[..., FakeBackend]] = {
 }
 
 
+WRITER = FakeTextModel(lambda _: "hello")
+
+
+def give_text(model: FakeTextModel) -> Callable[..., FakeTextModel]:
+    def create(named: str | None, **_: object) -> FakeTextModel:
+        model.info = replace(model.info, model=named or "default")
+        return model
+
+    return create
+
+
+TEXT_FACTORIES: dict[str, Callable[..., object]] = {
+    "writer": give_text(WRITER),
+    "silent": give_text(FakeTextModel(lambda _: DOWN)),
+} | {name: FACTORIES[name] for name in ("keyless", "bare", "wild")}
+
+
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run each test with the backends above installed, in a folder without settings."""
@@ -103,11 +122,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     module = ModuleType("fake_backends")
     vars(module).update(FACTORIES)
+    vars(module).update(TEXT_FACTORIES)
     monkeypatch.setitem(sys.modules, "fake_backends", module)
     entries = [EntryPoint(name, f"fake_backends:{name}", GROUP) for name in FACTORIES]
     entries.append(EntryPoint("absent", "no_such_module_anywhere:create", GROUP))
+    texts = [EntryPoint(name, f"fake_backends:{name}", TEXT_GROUP) for name in TEXT_FACTORIES]
+    groups = {GROUP: entries, TEXT_GROUP: texts}
     for place in (veridical.composition, diagnosis):
-        monkeypatch.setattr(place, "entry_points", lambda group: entries if group == GROUP else [])
+        monkeypatch.setattr(place, "entry_points", lambda group: groups.get(group, []))
     return tmp_path
 
 
@@ -268,6 +290,85 @@ def test_an_extra_whose_package_is_missing_is_named() -> None:
         diagnosis.Extra("gone", installed=False, missing=("no-such-package",)),
         diagnosis.Extra("present", installed=True),
     )
+
+
+# --- text models -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "detail"),
+    [
+        ("writer:m7", "usable", "writes"),
+        ("silent", "not_usable", "backend_error: HTTP 500"),
+        ("wild", "not_usable", "it raised ZeroDivisionError"),
+        ("keyless", "not_set_up", "there is no key"),
+        ("bare", "not_installed", "bare is not installed"),
+        ("nobody:m1", "not_set_up", "there is no text model named 'nobody'"),
+    ],
+)
+def test_the_text_model_that_is_configured_is_asked(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, state: str, detail: str
+) -> None:
+    (folder / "veridical.yaml").write_text("backend: good\n")
+    monkeypatch.setenv("VERIDICAL_EXTRACTION__BACKEND", name)
+    found = document()
+    first, *others = found["text_models"]
+    assert (first["name"], first["configured"]) == (name.partition(":")[0], True)
+    assert (first["state"], first["detail"]) == (state, detail)
+    assert (first["latency_ms"] is None) is (
+        state not in {"usable", "not_usable"} or name == "wild"
+    )
+    assert not any(one["configured"] for one in others)
+    assert found["usable"] is True, "the exit code is about the backend"
+    page = run().stdout
+    assert detail in page
+    assert first["hint"] in page
+    assert "SECRET" not in page
+
+
+def test_text_models_that_are_not_configured_are_not_asked(folder: Path) -> None:
+    (folder / "veridical.yaml").write_text("backend: good\n")
+    WRITER.requests.clear()
+    states = {one["name"]: one["state"] for one in document()["text_models"]}
+    assert states == {
+        "bare": "not_installed",
+        "keyless": "not_set_up",
+        "silent": "not_asked",
+        "wild": "not_usable",
+        "writer": "not_asked",
+    }
+    assert WRITER.requests == []
+    lines = run().stdout.splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if "text model" in line) :]
+    assert "keyless" in table[table.index("     hint: Set backends.keyless.api_key") - 1]
+    assert document("--backend", "good")["text_models"] == []
+    assert "text model" not in run("--backend", "good").stdout
+
+
+def test_a_cache_does_not_answer_for_a_text_model(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    (folder / "veridical.yaml").write_text(
+        "backend: good\ncache: {path: cache.db, texts: true}\nextraction: {backend: writer}\n"
+    )
+    WRITER.requests.clear()
+    assert [document()["text_models"][0]["state"] for _ in range(2)] == ["usable"] * 2
+    assert len(WRITER.requests) == 2
+    monkeypatch.setattr(WRITER, "answer", lambda _: DOWN)
+    assert document()["text_models"][0]["state"] == "not_usable"
+
+
+def test_a_text_model_that_writes_nothing_in_time_is_not_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(FakeTextModel):
+        async def generate(self, request: TextRequest) -> Generated | Unmeasured:  # noqa: ARG002
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    monkeypatch.setattr(diagnosis, "TIMEOUT_S", 0.01)
+    probe = anyio.run(diagnosis._ask_for_text, Slow(lambda _: "hello"))
+    assert probe == Probe(ok=False, detail="no answer within 0.01 s")
 
 
 # --- asking ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`veridical doctor`: what is installed, which backends can be used, and what to do if not."""
+"""`veridical doctor`: what is installed, what can be used here, and what to do if not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from veridical.interfaces.cli.secrets import shown_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.interfaces.diagnosis import BackendFinding, Installation
+    from veridical.interfaces.diagnosis import BackendFinding, Installation, TextModelFinding
     from veridical.settings import Layers
 
 USABLE = 0
@@ -48,24 +48,31 @@ def doctor(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Say which backends can be used here, and what to do where not.
+    """Say which backends and text models can be used here, and what to do where not.
 
-    The backend that is configured, or named, is asked one tiny question that is built in; the
-    others are not asked. None of your texts is sent anywhere.
+    The backend that is configured, or named, is asked one tiny question that is built in, and so is
+    the text model in extraction.backend; the others are not asked. None of your texts is sent.
     """
     from veridical.interfaces.cli.output import print_json, print_text
-    from veridical.interfaces.diagnosis import look_around, look_at, look_at_all
+    from veridical.interfaces.diagnosis import (
+        look_around,
+        look_at,
+        look_at_all,
+        look_at_text_models,
+    )
     from veridical.settings import Settings, load_layers
 
     layers = load_layers(config, {"backend": backend})
     settings = Settings.model_validate(layers.merged())
     installation = look_around(settings)
     findings = [look_at(settings)] if backend else look_at_all(settings)
+    texts = [] if backend else look_at_text_models(settings)
+    cache = _cache(layers)
     code = USABLE if findings[0].state == "usable" else NOT_USABLE
     if json:
-        print_json(_document(installation, findings, _cache(layers), usable=code == USABLE))
+        print_json(_document(installation, findings, texts, cache, usable=code == USABLE))
     elif not quiet:
-        print_text(_page(installation, findings, _cache(layers)))
+        print_text(_page(installation, findings, texts, cache))
     elif code != USABLE:
         say("error", f"{findings[0].name}: {findings[0].detail}", findings[0].hint)
     raise typer.Exit(code)
@@ -82,6 +89,7 @@ def _cache(layers: Layers) -> dict[str, Any]:
 def _document(
     installation: Installation,
     findings: Sequence[BackendFinding],
+    texts: Sequence[TextModelFinding],
     cache: dict[str, Any],
     *,
     usable: bool,
@@ -96,6 +104,7 @@ def _document(
         "installation": asdict(installation),
         "cache": cache,
         "backends": [asdict(finding) for finding in findings],
+        "text_models": [asdict(finding) for finding in texts],
     }
     return dumps(document, indent=2, default=str)
 
@@ -104,26 +113,38 @@ def _document(
 
 
 def _page(
-    installation: Installation, findings: Sequence[BackendFinding], cache: dict[str, Any]
+    installation: Installation,
+    findings: Sequence[BackendFinding],
+    texts: Sequence[TextModelFinding],
+    cache: dict[str, Any],
 ) -> str:
-    facts = _columns([*_facts(installation), *((key, str(value)) for key, value in cache.items())])
+    facts = _columns(
+        [
+            *_facts(installation),
+            *((key, str(value)) for key, value in cache.items()),
+            *_calibration(findings[0]),
+        ]
+    )
     header = ("", "backend", "model", "state", "log-probabilities", "detail")
-    lines = _columns([header, *map(_row, findings)])
+    lines = [*facts, "", *_table(header, list(map(_row, findings)), findings)]
+    if texts:
+        columns = ("", "text model", "model", "state", "detail")
+        rows = [(*_first(finding), _last(finding)) for finding in texts]
+        lines += ["", *_table(columns, rows, texts)]
+    return "\n".join([*lines, "", "*: in force and asked a question; the others are not"]) + "\n"
+
+
+def _table(
+    header: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    findings: Sequence[BackendFinding | TextModelFinding],
+) -> list[str]:
+    """Return the lines of a table, each hint below the row that it is about."""
+    lines = _columns([header, *rows])
     for number, finding in reversed(list(enumerate(findings, start=1))):
         if finding.hint:
             lines.insert(number + 1, f"     hint: {finding.hint}")
-    return (
-        "\n".join(
-            [
-                *facts,
-                "",
-                *lines,
-                "",
-                "*: the backend in force, the only one that is asked a question",
-            ]
-        )
-        + "\n"
-    )
+    return lines
 
 
 def _facts(installation: Installation) -> list[tuple[str, str]]:
@@ -142,16 +163,30 @@ def _facts(installation: Installation) -> list[tuple[str, str]]:
     return facts
 
 
+def _calibration(finding: BackendFinding) -> list[tuple[str, str]]:
+    """Say whether a calibration is in force, if one is configured."""
+    if finding.calibration is None:
+        return []
+    words = finding.calibration.replace("_", " ")
+    return [("calibration", f"{words}; support threshold {finding.support_threshold}")]
+
+
 def _row(finding: BackendFinding) -> tuple[str, ...]:
-    took = f"in {finding.latency_ms:,.0f} ms" if finding.latency_ms is not None else ""
+    return (*_first(finding), _logprobs(finding), _last(finding))
+
+
+def _first(finding: BackendFinding | TextModelFinding) -> tuple[str, ...]:
     return (
         "*" if finding.configured else "",
         finding.name,
         finding.model or "-",
         finding.state.replace("_", " "),
-        _logprobs(finding),
-        f"{finding.detail} {took}".strip(),
     )
+
+
+def _last(finding: BackendFinding | TextModelFinding) -> str:
+    took = f"in {finding.latency_ms:,.0f} ms" if finding.latency_ms is not None else ""
+    return f"{finding.detail} {took}".strip()
 
 
 def _logprobs(finding: BackendFinding) -> str:

@@ -36,7 +36,7 @@ from veridical.pipeline.inference.failures import unmeasured_error
 from veridical.pipeline.inference.prices import Bill, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
-from veridical.pipeline.inference.services import ensure_positive
+from veridical.pipeline.inference.services import Room, ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -90,9 +90,9 @@ class Claude:
     Without `base_url` the SDK takes address and key from its own environment variables and
     profiles; with it a key is sent only if `api_key` is given, so that a key for one service never
     reaches another. `plan` says how many samples a claim takes; its threshold is that at which the
-    probabilities are to be read. `concurrency` is how many requests one call of `estimate` runs at
-    once, `timeout_s` what one may take, `price` what a request costs in USD (default: the shipped
-    price of the model).
+    probabilities are to be read. A request carries up to `claims_per_request` claims on one
+    context. `concurrency` is how many requests run at once, `timeout_s` what one may take, `price`
+    what a request costs in USD (default: the shipped price of the model).
     """
 
     def __init__(  # noqa: PLR0913 -- see create
@@ -112,9 +112,9 @@ class Claude:
         model = MODELS.get(model, model)
         self._plan = plan or Plan()
         self._client = make_client(base_url, api_key, timeout_s)
-        self._concurrency = concurrency
+        self._room = Room(concurrency)
         self._timeout_s = timeout_s
-        self._claims_per_request = claims_per_request
+        self.claims_per_request = claims_per_request
         self._price = price or partial(cost_usd, model)
         parts = (model, str(self._client.base_url), repr(self._plan), str(claims_per_request))
         self.info = BackendInfo(
@@ -131,7 +131,7 @@ class Claude:
             return []
         found: dict[Query, Measurement] = {}
         bills = {query: Bill(self._price) for query in queries}
-        limiter = anyio.CapacityLimiter(self._concurrency)
+        limiter = self._room.here()
 
         async def work(client: AsyncAnthropic, batch: list[Query]) -> None:
             ask = partial(self._ask, client, limiter)
@@ -142,7 +142,7 @@ class Claude:
             found.update(zip(batch, measured, strict=True))
 
         async with self._open() as client, anyio.create_task_group() as tasks:
-            for batch in _batches(queries, self._claims_per_request):
+            for batch in _batches(queries, self.claims_per_request):
                 tasks.start_soon(work, client, batch)
         return list(_each_paid_once(queries, found))
 

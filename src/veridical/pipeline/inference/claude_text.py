@@ -76,6 +76,7 @@ class ClaudeText:
         self._timeout_s = timeout_s
         self._price = price or partial(cost_usd, model)
         self.info = TextModelInfo("anthropic", model)
+        self.fingerprint = str(self._client.base_url)
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes."""

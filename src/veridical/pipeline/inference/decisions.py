@@ -107,15 +107,15 @@ async def decide(
     ask: Callable[[Batch], Awaitable[Reply | Unmeasured]],
     info: BackendInfo,
     limits: Limits,
+    room: anyio.CapacityLimiter,
 ) -> list[Measurement]:
     """Return one measurement per query, in order; whatever goes wrong with a request is a value.
 
     A request that is too long for the service is halved, unless its shortest claim alone is.
-    Tokens and cost of a request are split evenly over the queries it measured, latency is not:
-    each has waited for all of it.
+    `room` holds as many requests as may run at once. Tokens and cost of a request are split evenly
+    over the queries it measured, latency is not: each has waited for all of it.
     """
     results: list[Measurement | None] = [None] * len(queries)
-    room = anyio.Semaphore(limits.concurrency)
 
     async def measure(batch: Batch) -> bool:
         """Fill in the results of a batch; False if even its shortest claim is too long."""

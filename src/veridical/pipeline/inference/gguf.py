@@ -99,7 +99,7 @@ class Gguf:
             name="gguf",
             model=load.path.name,
             estimator=Estimator.LOGPROBS,
-            fingerprint=fingerprint(_digest(load.path), str(top_logprobs)),
+            fingerprint=fingerprint(file_digest(load.path), str(top_logprobs)),
         )
 
     @property
@@ -180,8 +180,11 @@ def stages(prompt: Prompt) -> tuple[Messages, Messages, Messages]:
     return first, second, prompt.messages
 
 
-def _digest(path: Path) -> str:
-    """Return a SHA-256 of a file's size and its first and last MiB."""
+def file_digest(path: Path) -> str:
+    """Return a SHA-256 of a GGUF file's size and its first and last MiB.
+
+    `ConfigurationError` if there is none at `path`.
+    """
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -195,11 +198,6 @@ def _digest(path: Path) -> str:
         msg = f"the model file {path} is no GGUF file"
         raise ConfigurationError(msg, hint=_NO_FILE)
     return hashlib.sha256(b"%d\n" % size + first + last).hexdigest()
-
-
-def ensure_gguf(path: Path) -> None:
-    """Raise `ConfigurationError` unless there is a GGUF file at `path`."""
-    _digest(path)
 
 
 def processors() -> int:

@@ -24,7 +24,7 @@ from veridical.core.types import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.gguf import ensure_gguf, processors
+from veridical.pipeline.inference.gguf import file_digest, processors
 from veridical.pipeline.inference.llama_cpp import Engine, Load, shared, xllamacpp
 from veridical.pipeline.inference.openai_text import ReplyFormat, chat, generated, response_format
 from veridical.pipeline.inference.prices import Usage
@@ -52,9 +52,8 @@ def create(
         raise ConfigurationError(msg, hint="Give the path of a model file: gguf:PATH")
     threads = processors() if threads is None else threads
     ensure_positive(threads=threads, context_tokens=context_tokens, timeout_s=timeout_s)
-    path = Path(model).expanduser()
-    ensure_gguf(path)
-    return GgufText(Load(path, context_tokens, threads), timeout_s=timeout_s)
+    load = Load(Path(model).expanduser(), context_tokens, threads)
+    return GgufText(load, timeout_s=timeout_s)
 
 
 class GgufText:
@@ -66,6 +65,7 @@ class GgufText:
         self._timeout_s = timeout_s
         self._engine: Engine | None = None
         self.info = TextModelInfo("gguf", load.path.name)
+        self.fingerprint = file_digest(load.path)
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes; a request given up ends after the batch under way.

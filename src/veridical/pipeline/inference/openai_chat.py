@@ -34,6 +34,7 @@ from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
 from veridical.pipeline.inference.sampling import Plan, answer_in, sample
 from veridical.pipeline.inference.services import (
+    Room,
     ensure_positive,
     openai_client,
     openai_connections,
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
     from veridical.pipeline.inference.sampling import Tally
 
 NO_LOGPROBS = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "no log-probabilities")
+
+_ENOUGH_WITHOUT = 2
+"""Replies in a row without log-probabilities, after which none are asked for any more."""
 
 
 def create(  # noqa: PLR0913 -- options of a backend are named arguments
@@ -119,10 +123,12 @@ class OpenAIChat:
         ensure_positive(top_logprobs=top_logprobs, concurrency=concurrency, timeout_s=timeout_s)
         self._client = openai_client("openai", base_url, api_key, timeout_s)
         self._concurrency = concurrency
+        self._room = Room(concurrency)
         self._timeout_s = timeout_s
         self._extra_body = dict(extra_body or {})
         self._dialect = Dialect(top_logprobs)
         self._has_logprobs = False
+        self._without_logprobs = 0
         self._plan = plan
         self._price = price or partial(cost_usd, model)
         address = str(self._client.base_url)
@@ -187,7 +193,7 @@ class OpenAIChat:
     async def _open(self) -> AsyncIterator[_Line]:
         """Open a client of its own for one call: connections belong to one event loop."""
         async with self._client.copy(http_client=openai_connections()) as client:
-            yield _Line(client, anyio.CapacityLimiter(self._concurrency))
+            yield _Line(client, self._room.here())
 
     async def _measure(self, line: _Line, prompt: Prompt) -> Measurement:
         started = perf_counter()
@@ -208,11 +214,17 @@ class OpenAIChat:
         if isinstance(completion, Unmeasured):
             return completion
         if completion.top is None:
-            # Behind a gateway one server of several may have none. Where there is nothing else to
-            # ask for, a reply that lacks them by a fault must not end the asking.
-            if self._plan is not None and not self._has_logprobs:
+            # One reply may lack them by a fault, and behind a gateway one server of several has
+            # none. Where there is nothing else to ask for, such replies must not end the asking.
+            self._without_logprobs += 1
+            if (
+                self._plan is not None
+                and not self._has_logprobs
+                and (self._without_logprobs >= _ENOUGH_WITHOUT)
+            ):
                 self._dialect = replace(self._dialect, top_logprobs=None)
             return NO_LOGPROBS
+        self._without_logprobs = 0
         self._has_logprobs = True
         return read_logprobs(completion.top)
 
@@ -293,7 +305,7 @@ class OpenAIChat:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """The connections of one call, and how many requests they carry at once."""
+    """The connections of one call, and the room that it shares with others."""
 
     client: AsyncOpenAI
     limiter: anyio.CapacityLimiter

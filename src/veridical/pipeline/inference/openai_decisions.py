@@ -15,7 +15,7 @@ from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prompts import fingerprint
 from veridical.pipeline.inference.replies import parsed, read_envelope
-from veridical.pipeline.inference.services import openai_client, openai_connections
+from veridical.pipeline.inference.services import Room, openai_client, openai_connections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,6 +70,8 @@ class OpenAIDecisions:
     ) -> None:
         self._client = openai_client("openai-decisions", base_url, api_key, limits.timeout_s)
         self._limits = limits
+        self._room = Room(limits.concurrency)
+        self.claims_per_request = limits.claims_per_request
         address = str(self._client.base_url)
         self.info = BackendInfo(
             name="openai-decisions",
@@ -95,7 +97,7 @@ class OpenAIDecisions:
                 )
                 return read_reply(parsed(response.content), batch)
 
-            return await decide(queries, ask, self.info, self._limits)
+            return await decide(queries, ask, self.info, self._limits, self._room.here())
 
     async def probe(self) -> Probe:
         """Ask the service one tiny question; what goes wrong is in the value."""

@@ -139,6 +139,7 @@ class OpenAIText:
         self._dialect = TextDialect()
         self._price = price or partial(cost_usd, model)
         self.info = TextModelInfo("openai", model)
+        self.fingerprint = repr((str(self._client.base_url), sorted(self._extra_body.items())))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes, giving way to what the server refuses."""

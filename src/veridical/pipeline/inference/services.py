@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
+
+import anyio
+from anyio.lowlevel import RunVar
 
 from veridical.errors import ConfigurationError, MissingExtraError
 
@@ -16,6 +20,26 @@ if TYPE_CHECKING:
 
 NO_KEY = "none"
 """What an SDK that insists on a key is given for a server that needs none."""
+
+
+_numbers = itertools.count()
+
+
+class Room:
+    """Room for so many requests at once: for all calls together that one event loop runs."""
+
+    def __init__(self, requests: int) -> None:
+        self._requests = requests
+        # One event loop cannot wait for another's limiter.
+        self._limiter: RunVar[anyio.CapacityLimiter] = RunVar(f"veridical-room-{next(_numbers)}")
+
+    def here(self) -> anyio.CapacityLimiter:
+        """Return the limiter of this event loop."""
+        limiter = self._limiter.get(None)
+        if limiter is None:
+            limiter = anyio.CapacityLimiter(self._requests)
+            self._limiter.set(limiter)
+        return limiter
 
 
 def ensure_positive(**options: float) -> None:

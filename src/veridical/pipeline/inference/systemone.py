@@ -25,7 +25,7 @@ from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
 from veridical.pipeline.inference.prompts import fingerprint
 from veridical.pipeline.inference.replies import parsed, read_envelope
-from veridical.pipeline.inference.services import ensure_url, tls
+from veridical.pipeline.inference.services import Room, ensure_url, tls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,6 +79,8 @@ class SystemOne:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._limits = limits
+        self._room = Room(limits.concurrency)
+        self.claims_per_request = limits.claims_per_request
         self.info = BackendInfo(
             name="systemone",
             model=model,
@@ -105,7 +107,7 @@ class SystemOne:
                     return unmeasured_status(response.status_code, response.headers, response.text)
                 return read_reply(parsed(response.content))
 
-            return await decide(queries, ask, self.info, self._limits)
+            return await decide(queries, ask, self.info, self._limits, self._room.here())
 
     async def probe(self) -> Probe:
         """Ask the server one tiny question; what goes wrong is in the value."""

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.core.ports import Backend
+from veridical.core.ports import Backend, claims_per_request_of
 from veridical.core.types import (
     Estimate,
     Estimator,
@@ -36,6 +36,7 @@ from veridical.pipeline.inference.claude_messages import SCHEMA, read_reply, req
 from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probe, Probing
 from veridical.pipeline.inference.prompts import Answer
+from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 
 pytest.importorskip("anthropic")
@@ -206,6 +207,30 @@ def test_the_backend_keeps_the_promises_of_the_port(
     assert isinstance(backend, Backend)
     assert isinstance(backend, Probing)
     anyio.run(check_backend, backend)
+
+
+@pytest.mark.parametrize("wrapped", [{"requests_per_minute": 1000}, {"deadline_s": 60.0}])
+def test_in_wrappers_claims_of_one_context_share_a_request_too(
+    service: Service, wrapped: dict[str, Any]
+) -> None:
+    queries = [Query(claim, c) for c in ("One.", "Two.") for claim in ("A.", "B.", "C.")]
+    backend = create(base_url=service.url, api_key="k", claims_per_request=2)
+    assert claims_per_request_of(backend) == 2
+    found = anyio.run(wrap(backend, **wrapped, batch=2).estimate, queries)
+    assert all(isinstance(measurement, Estimate) for measurement in found)
+    # Three samples of each claim, at two claims a request and one.
+    assert Counter(map(len, service.asked)) == {2: 6, 1: 6}
+
+
+def test_calls_side_by_side_share_the_room_for_requests(service: Service) -> None:
+    def slow(sent: dict[str, Any]) -> Response:
+        time.sleep(0.02)
+        return answering(sent)
+
+    service.reply = slow
+    backend = wrap(create(base_url=service.url, api_key="k", concurrency=2), deadline_s=60.0)
+    anyio.run(backend.estimate, [Query(f"Claim {i}.", "A context.") for i in range(6)])
+    assert service.most_at_once == 2
 
 
 @pytest.mark.spec("SPEC-08.14")

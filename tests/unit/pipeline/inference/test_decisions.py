@@ -16,15 +16,17 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.ports import Backend
+from veridical.core.ports import Backend, claims_per_request_of
 from veridical.core.types import Estimate, Estimator, Measurement, Query, Unmeasured
 from veridical.core.types import UnmeasuredReason as Reason
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import openai_decisions, systemone
 from veridical.pipeline.inference.choices import OPTIONS, instructions_for, name_for, state_for
 from veridical.pipeline.inference.probing import Probing
+from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 
+Crowd = Any
 SYSTEMONE, OPENAI = "systemone", "openai-decisions"
 BRIDGE = "The bridge was opened in 1998."
 TOWER = "The tower is of steel."
@@ -251,6 +253,44 @@ def test_contexts_and_limits_divide_requests(kind: str, server: Server) -> None:
     queries = [Query(f"Claim {i}.", "one") for i in range(5)] + [Query(BRIDGE, "two")]
     assert reasons(estimated(made(kind, server, claims_per_request=2), queries)) == [None] * 6
     assert sorted(len(asked.questions) for asked in server.asked) == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("wrapped", [{"requests_per_minute": 1000}, {"deadline_s": 60.0}])
+def test_in_wrappers_claims_of_one_context_share_a_request_too(
+    kind: str, server: Server, wrapped: dict[str, Any]
+) -> None:
+    queries = [Query(f"Claim {i}.", f"Context {i % 2}.") for i in range(10)]
+    plain = estimated(made(kind, server, claims_per_request=3), queries)
+    asked, server.asked = server.asked, []
+    backend = made(kind, server, claims_per_request=3)
+    assert claims_per_request_of(backend) == 3
+    found = estimated(wrap(backend, **wrapped, batch=claims_per_request_of(backend)), queries)
+    assert sorted(len(one.questions) for one in server.asked) == [2, 2, 3, 3]
+    assert len(asked) == len(server.asked)
+    assert [m.supported for m in found if isinstance(m, Estimate)] == [
+        m.supported for m in plain if isinstance(m, Estimate)
+    ]
+
+
+def test_a_request_counts_once_against_the_limit(kind: str, server: Server) -> None:
+    """Two contexts are two requests; the third that there would be is refused."""
+    backend = made(kind, server)
+    limits = {"requests_per_minute": 2, "max_wait_s": 0.0, "batch": claims_per_request_of(backend)}
+    queries = [Query(f"Claim {i}.", f"Context {i % 3}.") for i in range(30)]
+    found = estimated(wrap(backend, **limits), queries)
+    assert len(server.asked) == 2
+    assert reasons(found).count(None) == 20
+    assert reasons(found).count(Reason.RATE_LIMITED) == 10
+
+
+def test_calls_side_by_side_share_the_room_for_requests(
+    kind: str, server: Server, crowd: Crowd
+) -> None:
+    server.answer = lambda asked: crowd.joined(lambda: answered(asked))
+    backend = wrap(made(kind, server, concurrency=2), deadline_s=60.0)
+    found = estimated(backend, [Query(f"Claim {i}.", "A context.") for i in range(8)])
+    assert reasons(found) == [None] * 8
+    assert crowd.most == 2
 
 
 def test_an_estimate_says_what_the_reply_says(kind: str, server: Server) -> None:

@@ -130,24 +130,15 @@ def answer(request: Json) -> list[Json]:
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Server]]:
+def serve(load_instead: Callable[[Any], None]) -> Callable[..., Server]:
     """Let the next models that are loaded answer with a function, or with chunks."""
 
     def served(given: Callable[[Json], Sequence[Json]] | Sequence[Json] = answer) -> Server:
         server = Server(given if callable(given) else lambda _: given)
-        monkeypatch.setattr(llama_cpp, "start", lambda _: server)
+        load_instead(lambda _: server)
         return server
 
-    llama_cpp._engines.clear()
-    yield served
-    llama_cpp._engines.clear()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(b"GGUF" + bytes(100))
-    return path
+    return served
 
 
 def ask(backend: Gguf, *queries: Query) -> list[Estimate | Unmeasured]:
@@ -159,10 +150,10 @@ def ask(backend: Gguf, *queries: Query) -> list[Estimate | Unmeasured]:
 
 @pytest.mark.spec("SPEC-08.13")
 def test_an_estimate_comes_from_the_first_tokens_log_probabilities(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     serve(stream(SHARES, evaluated=40, reused=160))
-    backend = create(str(file))
+    backend = create(str(model_file))
     (found,) = ask(backend, Query("A claim.", "A context."))
     assert isinstance(found, Estimate)
     assert found.supported == pytest.approx(0.7)
@@ -176,10 +167,10 @@ def test_an_estimate_comes_from_the_first_tokens_log_probabilities(
 
 @pytest.mark.spec("SPEC-08.12")
 def test_a_model_is_asked_through_its_chat_template_for_one_token(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     server = serve()
-    ask(create(str(file), top_logprobs=7), Query("A claim.", "A context."))
+    ask(create(str(model_file), top_logprobs=7), Query("A claim.", "A context."))
     request = server.requests[-1]
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
     asked = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": 7}
@@ -188,43 +179,43 @@ def test_a_model_is_asked_through_its_chat_template_for_one_token(
 
 
 def test_claims_on_one_context_are_asked_one_after_the_other_and_returned_in_order(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     server = serve()
     queries = [Query(f"Claim {i}.", CONTEXTS[i % 2]) for i in range(6)]
-    together = ask(create(str(file)), *queries)
+    together = ask(create(str(model_file)), *queries)
     asked = [user(request) for request in server.requests if whole(request)]
     contexts = [next(c for c in CONTEXTS if c in text) for text in asked]
     assert contexts == [CONTEXTS[0]] * 3 + [CONTEXTS[1]] * 3
-    alone = [ask(create(str(file)), query)[0] for query in queries]
+    alone = [ask(create(str(model_file)), query)[0] for query in queries]
     assert [m.supported for m in together if isinstance(m, Estimate)] == [
         m.supported for m in alone if isinstance(m, Estimate)
     ]
     assert len(together) == 6
 
 
-def test_nothing_asked_loads_nothing(file: Path, serve: Callable[..., Server]) -> None:
+def test_nothing_asked_loads_nothing(model_file: Path, serve: Callable[..., Server]) -> None:
     serve()
-    assert ask(create(str(file))) == []
+    assert ask(create(str(model_file))) == []
     assert not llama_cpp._engines
 
 
 @pytest.mark.spec("SPEC-08.28")
 @pytest.mark.spec("SPEC-08.29")
 def test_the_backend_keeps_the_promises_of_the_port(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     serve()
-    backend = create(str(file))
+    backend = create(str(model_file))
     assert isinstance(backend, Backend)
     anyio.run(check_backend, backend)
 
 
 def test_the_context_that_was_asked_about_last_comes_first(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     server = serve()
-    backend = create(str(file))
+    backend = create(str(model_file))
     first, second = CONTEXTS
     ask(backend, Query("Claim 1.", first))
     found = ask(backend, Query("Claim 2.", second), Query("Claim 3.", first))
@@ -232,16 +223,16 @@ def test_the_context_that_was_asked_about_last_comes_first(
     assert [first in text for text in asked] == [True, True, False]
     assert [m.supported for m in found if isinstance(m, Estimate)] == [
         m.supported
-        for m in ask(create(str(file)), Query("Claim 2.", second), Query("Claim 3.", first))
+        for m in ask(create(str(model_file)), Query("Claim 2.", second), Query("Claim 3.", first))
         if isinstance(m, Estimate)
     ]
 
 
 def test_nothing_is_asked_any_more_as_the_process_ends(
-    serve: Callable[..., Server], file: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Callable[..., Server], model_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve()
-    backend = create(str(file))
+    backend = create(str(model_file))
     ask(backend, Query("Claim 1.", CONTEXTS[0]))
     asked = len(server.requests)
     monkeypatch.setattr(llama_cpp, "_leaving", threading.Event())
@@ -335,16 +326,16 @@ def test_the_stages_are_the_prompt_cut_off_before_its_context_and_before_its_cla
 
 
 def test_a_text_too_long_says_how_long_it_is_and_may_be(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     serve([TOO_LONG])
-    assert ask(create(str(file)), Query("A claim.", "A context.")) == [
+    assert ask(create(str(model_file)), Query("A claim.", "A context.")) == [
         Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG, "5031 tokens, 1024 at most")
     ]
 
 
 def test_one_failing_query_leaves_the_others_measured(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     def moody(request: Json) -> list[Json]:
         if "Claim 1" in user(request):
@@ -353,7 +344,7 @@ def test_one_failing_query_leaves_the_others_measured(
         return answer(request)
 
     serve(moody)
-    found = ask(create(str(file)), *(Query(f"Claim {i}.", "A context.") for i in range(3)))
+    found = ask(create(str(model_file)), *(Query(f"Claim {i}.", "A context.") for i in range(3)))
     assert isinstance(found[0], Estimate)
     assert found[1] == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "RuntimeError")
     assert isinstance(found[2], Estimate)
@@ -370,10 +361,10 @@ def test_one_failing_query_leaves_the_others_measured(
     ],
 )
 def test_a_reply_without_an_answer_is_no_number(
-    serve: Callable[..., Server], file: Path, chunks: list[Json], reason: UnmeasuredReason
+    serve: Callable[..., Server], model_file: Path, chunks: list[Json], reason: UnmeasuredReason
 ) -> None:
     serve(chunks)
-    (found,) = ask(create(str(file)), Query("A claim.", "A context."))
+    (found,) = ask(create(str(model_file)), Query("A claim.", "A context."))
     assert isinstance(found, Unmeasured)
     assert found.reason is reason
 
@@ -385,30 +376,30 @@ def endless(_: Json) -> Iterator[Json]:
 
 
 def test_a_query_that_takes_too_long_is_unmeasured_and_stopped(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     server = serve(endless)
-    assert ask(create(str(file), timeout_s=0.05), Query("A claim.", "A context.")) == [
+    assert ask(create(str(model_file), timeout_s=0.05), Query("A claim.", "A context.")) == [
         Unmeasured(UnmeasuredReason.TIMEOUT, "0.05 s")
     ]
     assert server.stopped.wait(5)
 
 
-def test_a_cancelled_query_is_stopped(serve: Callable[..., Server], file: Path) -> None:
+def test_a_cancelled_query_is_stopped(serve: Callable[..., Server], model_file: Path) -> None:
     server = serve(endless)
 
     async def cancelled() -> bool:
         with anyio.move_on_after(0.05) as scope:
-            await create(str(file)).estimate([Query("A claim.", "A context.")])
+            await create(str(model_file)).estimate([Query("A claim.", "A context.")])
         return scope.cancelled_caught
 
     assert anyio.run(cancelled)
     assert server.stopped.wait(5)
 
 
-def test_a_damaged_file_is_a_backend_error(file: Path) -> None:
+def test_a_damaged_file_is_a_backend_error(model_file: Path) -> None:
     with pytest.raises(BackendError, match=r"model\.gguf cannot be loaded") as caught:
-        ask(create(str(file)), Query("A claim.", "A context."))
+        ask(create(str(model_file)), Query("A claim.", "A context."))
     assert caught.value.hint
 
 
@@ -438,23 +429,23 @@ def test_without_a_model_there_is_a_hint(model: str | None) -> None:
 
 
 @pytest.mark.parametrize("option", ["threads", "context_tokens", "timeout_s", "top_logprobs"])
-def test_an_option_out_of_range_is_named(file: Path, option: str) -> None:
+def test_an_option_out_of_range_is_named(model_file: Path, option: str) -> None:
     options: Json = {option: 0}
     with pytest.raises(ConfigurationError, match=option):
-        create(str(file), **options)
+        create(str(model_file), **options)
 
 
-def test_a_missing_extra_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(model_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
     with pytest.raises(MissingExtraError) as caught:
-        create(str(file))
+        create(str(model_file))
     assert "veridical[gguf]" in caught.value.hint
 
 
 # --- the model -------------------------------------------------------------------------------
 
 
-def test_a_model_reads_one_prompt_at_a_time(serve: Callable[..., Server], file: Path) -> None:
+def test_a_model_reads_one_prompt_at_a_time(serve: Callable[..., Server], model_file: Path) -> None:
     def slow(request: Json) -> list[Json]:
         time.sleep(0.02)
         return answer(request)
@@ -465,7 +456,7 @@ def test_a_model_reads_one_prompt_at_a_time(serve: Callable[..., Server], file: 
         async with anyio.create_task_group() as tasks:
             for i in range(4):
                 query = Query("A claim.", f"Context {i}.")
-                tasks.start_soon(create(str(file)).estimate, [query])
+                tasks.start_soon(create(str(model_file)).estimate, [query])
 
     anyio.run(at_once)
     assert len(server.requests) == 4 * 3
@@ -473,10 +464,10 @@ def test_a_model_reads_one_prompt_at_a_time(serve: Callable[..., Server], file: 
 
 
 def test_a_model_is_loaded_once_for_all_that_use_it(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     serve()
-    first, second = create(str(file)), create(str(file), timeout_s=5.0)
+    first, second = create(str(model_file)), create(str(model_file), timeout_s=5.0)
     for backend in (first, second):
         ask(backend, Query("A claim.", "A context."))
     assert len(llama_cpp._engines) == 1
@@ -484,10 +475,10 @@ def test_a_model_is_loaded_once_for_all_that_use_it(
 
 
 def test_a_closed_model_is_freed_and_loaded_again_when_asked(
-    serve: Callable[..., Server], file: Path
+    serve: Callable[..., Server], model_file: Path
 ) -> None:
     serve()
-    first, second = create(str(file)), create(str(file))
+    first, second = create(str(model_file)), create(str(model_file))
     for backend in (first, second):
         ask(backend, Query("A claim.", "A context."))
     first.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import pytest
 from veridical.core.ports import TextModel
 from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference import llama_cpp
 from veridical.pipeline.inference.gguf_text import GgufText, create
 
 pytest.importorskip("xllamacpp")
@@ -55,22 +54,18 @@ class Server:
 
 
 @pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Server]]:
+def serve(load_instead: Callable[[Any], None]) -> Callable[..., Server]:
     def served(*chunks: Json, pause_s: float = 0.0) -> Server:
         server = Server(chunks, pause_s)
-        monkeypatch.setattr(llama_cpp, "start", lambda _: server)
+        load_instead(lambda _: server)
         return server
 
-    llama_cpp._engines.clear()
-    yield served
-    llama_cpp._engines.clear()
+    return served
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> GgufText:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(b"GGUF" + bytes(100))
-    return create(str(path), threads=1, timeout_s=5.0)
+def model(model_file: Path) -> GgufText:
+    return create(str(model_file), threads=1, timeout_s=5.0)
 
 
 def ask(model: GgufText) -> Generated | Unmeasured:
@@ -86,6 +81,7 @@ def test_a_text_comes_in_pieces_and_costs_nothing(
     assert isinstance(found, Generated)
     assert (found.text, found.model, found.cut_off) == ("hello", "model.gguf", False)
     assert (found.prompt_tokens, found.output_tokens, found.cost_usd) == (19, 2, 0.0)
+    assert found.latency_ms is not None
     (sent,) = server.requests
     assert sent["response_format"]["json_schema"]["schema"] == SCHEMA
     assert (sent["max_tokens"], sent["temperature"], sent["seed"]) == (50, 0.5, 7)
@@ -118,24 +114,21 @@ def test_what_fails_is_a_value(
     assert "SECRET" not in repr(found)
 
 
-def test_a_request_given_up_is_stopped(serve: Callable[..., Server], tmp_path: Path) -> None:
+def test_a_request_given_up_is_stopped(serve: Callable[..., Server], model_file: Path) -> None:
     server = serve(*written(*"hello" * 20), pause_s=0.05)
-    path = tmp_path / "model.gguf"
-    path.write_bytes(b"GGUF" + bytes(100))
-    found = ask(create(str(path), threads=1, timeout_s=0.1))
+    found = ask(create(str(model_file), threads=1, timeout_s=0.1))
     assert found == Unmeasured(UnmeasuredReason.TIMEOUT, "0.1 s")
     assert server.stopped.wait(5.0)
 
 
 def test_a_file_that_cannot_be_loaded_is_a_named_error(
-    monkeypatch: pytest.MonkeyPatch, model: GgufText
+    load_instead: Callable[[Any], None], model: GgufText
 ) -> None:
     def fail(_: object) -> None:
         msg = "damaged"
         raise BackendError(msg)
 
-    llama_cpp._engines.clear()
-    monkeypatch.setattr(llama_cpp, "start", fail)
+    load_instead(fail)
     with pytest.raises(BackendError):
         ask(model)
 

@@ -27,9 +27,11 @@ from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probing
 from veridical.pipeline.inference.sampling import wilson
 from veridical.pipeline.inference.services import tls
+from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 
 Json = dict[str, Any]
+Crowd = Any
 
 QUERY = Query("The bridge was opened in 1998.", "The bridge was opened in 1998.")
 SHARES = {"YES": 0.8, " no": 0.1, "UN": 0.05, "The": 0.05}
@@ -442,6 +444,8 @@ def test_without_log_probabilities_answers_are_counted(how: str) -> None:
         found = one(backend)
         asked = len(server.requests)
         one(backend, Query("Another claim.", "Evidence."))
+        later = len(server.requests)
+        one(backend, Query("A third claim.", "Evidence."))
     assert isinstance(found, Estimate)
     assert (found.samples, found.estimator) == (10, Estimator.SAMPLING)
     assert (found.supported, found.contradicted, found.not_in_context) == (0.8, 0.1, 0.1)
@@ -451,7 +455,9 @@ def test_without_log_probabilities_answers_are_counted(how: str) -> None:
         backend.info.fingerprint,
     )
     assert estimators_of(backend) == {Estimator.LOGPROBS, Estimator.SAMPLING}
-    assert not any("logprobs" in request for request in server.requests[asked:])
+    again = ["logprobs" in request for request in server.requests[asked:later]]
+    assert again.count(True) == (0 if how == "refused" else 1)
+    assert not any("logprobs" in request for request in server.requests[later:])
 
 
 @pytest.mark.spec("SPEC-08.14")
@@ -583,6 +589,44 @@ def test_a_server_that_leaves_log_probabilities_out_once_is_asked_for_them_again
         Estimator.SAMPLING,
         Estimator.LOGPROBS,
     ]
+
+
+@pytest.mark.parametrize(
+    ("first", "estimators"),
+    [
+        ("L", "L L L L"),
+        ("-", "S L L L"),  # one reply alone may lack them by a fault
+        ("- -", "S S S S"),
+        ("- broken -", "S none S S"),
+        ("- L - -", "S L S S L"),
+    ],
+)
+def test_two_replies_in_a_row_without_log_probabilities_end_the_asking_for_them(
+    first: str, estimators: str
+) -> None:
+    script = iter(first.split())
+    names = {"S": Estimator.SAMPLING, "L": Estimator.LOGPROBS, "none": None}
+    expected = [names[name] for name in estimators.split()]
+
+    def answer(request: Json) -> Reply:
+        if "logprobs" not in request:
+            return Reply(said("NO"))
+        how = next(script, "L")
+        return {"L": Reply(completion()), "-": Reply(said("NO"))}.get(how, Reply("{"))
+
+    with serving(answer) as (_, backend):
+        found = [one(backend) for _ in expected]
+    assert [m.estimator if isinstance(m, Estimate) else None for m in found] == expected
+
+
+@pytest.mark.parametrize("wrapped", [{"requests_per_minute": 1000}, {"deadline_s": 60.0}])
+def test_calls_side_by_side_share_the_room_for_requests(wrapped: Json, crowd: Crowd) -> None:
+    answer = partial(crowd.joined, partial(Reply, completion()))
+    with serving(lambda _: answer(), concurrency=2) as (_, backend):
+        queries = [Query(f"Claim {i}.", "Evidence.") for i in range(8)]
+        found = anyio.run(wrap(backend, **wrapped).estimate, queries)
+    assert all(isinstance(m, Estimate) for m in found)
+    assert crowd.most == 2
 
 
 @pytest.mark.spec("SPEC-08.28")

@@ -1,4 +1,4 @@
-"""Wrappers around any backend, each a backend itself; `wrap` puts them in order."""
+"""Wrappers around any backend or text model, each one itself; `wrap` puts them in order."""
 
 from veridical.pipeline.inference.wrappers.breaker import Breaker, Circuit
 from veridical.pipeline.inference.wrappers.budget import Budget
@@ -8,6 +8,11 @@ from veridical.pipeline.inference.wrappers.limits import Limits
 from veridical.pipeline.inference.wrappers.retries import Backoff, Retries
 from veridical.pipeline.inference.wrappers.stack import wrap
 from veridical.pipeline.inference.wrappers.stores import MemoryStore, SqliteStore
+from veridical.pipeline.inference.wrappers.texts import (
+    TextCache,
+    WrappedTextModel,
+    wrap_text_model,
+)
 
 __all__ = [
     "Backoff",
@@ -20,5 +25,8 @@ __all__ = [
     "MemoryStore",
     "Retries",
     "SqliteStore",
+    "TextCache",
+    "WrappedTextModel",
     "wrap",
+    "wrap_text_model",
 ]

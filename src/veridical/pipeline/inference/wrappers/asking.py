@@ -1,85 +1,121 @@
-"""What the wrappers share: asking the wrapped backend safely, whole or in pieces."""
+"""What the wrappers share: asking what is wrapped safely, whole or in pieces.
+
+They go around backends, and around text models, which `texts` presents to them as one: what is
+asked is a `Query` or a `TextRequest`, what comes back an `Estimate` or a `Generated`.
+"""
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
 from veridical.core.ports import estimators_of
-from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import (
+    BackendInfo,
+    Estimate,
+    Generated,
+    Query,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.errors import VeridicalError
+from veridical.pipeline.inference.prices import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo, Estimator, Query
+    from veridical.core.types import Estimator
 
 PROMPT_TOKENS = 200
 """Tokens that instructions, fences and the answer add to the texts of a query, about."""
 
 _BYTES_PER_TOKEN = 4
 
+Q = TypeVar("Q", bound=Query | TextRequest)
+R = TypeVar("R", bound=Estimate | Generated)
+I = TypeVar("I")  # noqa: E741 -- query, result, info
+Q_contra = TypeVar("Q_contra", contravariant=True, bound=Query | TextRequest)
+R_co = TypeVar("R_co", covariant=True, bound=Estimate | Generated)
+I_co = TypeVar("I_co", covariant=True)
 
-class Wrapper:
+
+class Asked(Protocol[Q_contra, R_co, I_co]):
+    """What wrappers go around, and are themselves."""
+
+    @property
+    def info(self) -> I_co:
+        """What it says of itself."""
+        ...
+
+    async def estimate(self, queries: Sequence[Q_contra]) -> Sequence[R_co | Unmeasured]:
+        """Return one result or failure per query: same length, same order."""
+        ...
+
+
+class Wrapper(Generic[Q, R, I]):
     """A backend around another, which it speaks as; `wrapped` is the one inside."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Asked[Q, R, I]) -> None:
         self.wrapped = backend
 
     @property
-    def info(self) -> BackendInfo:
-        """Name, model, estimator, fingerprint and calibrated thresholds of the wrapped backend."""
+    def info(self) -> I:
+        """What the wrapped one says of itself."""
         return self.wrapped.info
 
     @property
-    def estimators(self) -> frozenset[Estimator]:
+    def estimators(self: Wrapper[Query, Estimate, BackendInfo]) -> frozenset[Estimator]:
         """The estimators that estimates of the wrapped backend may come from."""
         return estimators_of(self.wrapped)
 
 
-async def ask(backend: Backend, queries: Sequence[Query]) -> list[Measurement]:
-    """Return one measurement per query, whatever the backend does.
+async def ask(backend: Asked[Q, R, I], queries: Sequence[Q]) -> list[R | Unmeasured]:
+    """Return one result per query, whatever the backend does.
 
-    An exception, a reply of another length and a value that is no measurement become
-    `Unmeasured`. Only a `VeridicalError` (the backend cannot be used at all) is raised on.
+    An exception, a reply of another length and a value that is no result become `Unmeasured`. Only
+    a `VeridicalError` (the backend cannot be used at all) is raised on.
     """
     if not queries:
         return []
     try:
-        measured = list(await backend.estimate(queries))
+        found = list(await backend.estimate(queries))
     except VeridicalError:
         raise
     except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
         return [_failed(type(error).__name__)] * len(queries)
-    if len(measured) != len(queries):
+    if len(found) != len(queries):
         return [_failed("wrong number of measurements")] * len(queries)
-    return [m if isinstance(m, Measurement) else _failed("not a measurement") for m in measured]
+    kind = Estimate if isinstance(queries[0], Query) else Generated
+    return [m if isinstance(m, (kind, Unmeasured)) else _failed("not a measurement") for m in found]
 
 
 def _failed(detail: str) -> Unmeasured:
     return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
 
 
-def pieces(queries: Sequence[Query], size: int) -> list[list[int]]:
-    """Return the positions of the queries, in pieces of at most `size`.
+def pieces(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
+    """Return the positions of the queries, in pieces of at most `size`, each one request.
 
-    Queries on one context stay together as far as `size` allows, so that a request can carry the
-    context once; several small groups share a piece.
+    A request carries queries on one context: those on different ones never share a piece.
     """
-    groups: dict[tuple[str, str | None], list[int]] = {}
+    groups: dict[object, list[int]] = {}
     for position, query in enumerate(queries):
-        groups.setdefault((query.context, query.question), []).append(position)
-    found: list[list[int]] = []
-    for group in groups.values():
-        if found and len(found[-1]) + len(group) <= size:
-            found[-1] += group
-        else:
-            found += [group[start : start + size] for start in range(0, len(group), size)]
-    return found
+        groups.setdefault(_shared(query), []).append(position)
+    return [
+        group[start : start + size]
+        for group in groups.values()
+        for start in range(0, len(group), size)
+    ]
+
+
+def _shared(query: Query | TextRequest) -> object:
+    """Return what queries of one request have in common."""
+    return (query.context, query.question) if isinstance(query, Query) else query.user
 
 
 async def each(
@@ -115,12 +151,36 @@ async def each(
         raise errors[0]
 
 
-def estimated_tokens(query: Query) -> int:
-    """Return about how many tokens a request with this query takes.
+def estimated_usage(query: Query | TextRequest) -> Usage:
+    """Return about how many tokens a request takes, at most: a text may be as long as allowed."""
+    if isinstance(query, Query):
+        return Usage(_tokens(query.claim, query.context, query.question or ""), 1)
+    schema = "" if query.schema is None else json.dumps(query.schema, default=str)
+    return Usage(_tokens(query.system, query.user, schema), query.max_tokens)
+
+
+def estimated_tokens(query: Query | TextRequest) -> int:
+    """Return about how many tokens a request takes, those of a text that it writes included."""
+    usage = estimated_usage(query)
+    # The one word that answers a query is in `PROMPT_TOKENS`.
+    written = 0 if isinstance(query, Query) else usage.output_tokens
+    return usage.input_tokens + written
+
+
+def _tokens(*texts: str) -> int:
+    """Return about how many tokens texts have in a prompt.
 
     A token is four bytes of UTF-8: four letters of English, and about one character of a script
     that is written without spaces, of which four characters are more than one token.
     """
-    texts = (query.claim, query.context, query.question or "")
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     return PROMPT_TOKENS + math.ceil(size / _BYTES_PER_TOKEN)
+
+
+def tokens_of(found: Estimate | Generated) -> int | None:
+    """Return the tokens that a result took; None if they are unknown."""
+    if isinstance(found, Estimate):
+        return found.tokens
+    if found.prompt_tokens is None or found.output_tokens is None:
+        return None
+    return found.prompt_tokens + found.output_tokens

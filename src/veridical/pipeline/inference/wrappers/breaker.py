@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Wrapper, ask
+from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from veridical.core.ports import Backend
-    from veridical.core.types import Query
 
 OPEN = "circuit open"
 """The `detail` of what was not asked because the circuit is open."""
@@ -33,7 +30,7 @@ class Circuit(StrEnum):
     HALF_OPEN = "half_open"
 
 
-class Breaker(Wrapper):
+class Breaker(Wrapper[Q, R, I]):
     """Stops asking after `failures` failing calls in a row, and tries one call after `reset_s`.
 
     A call fails if nothing in it is measured, for timeouts and errors alone: a service that limits
@@ -41,7 +38,9 @@ class Breaker(Wrapper):
     the time until the next trial as `retry_after_s`.
     """
 
-    def __init__(self, backend: Backend, *, failures: int = 5, reset_s: float = 30.0) -> None:
+    def __init__(
+        self, backend: Asked[Q, R, I], *, failures: int = 5, reset_s: float = 30.0
+    ) -> None:
         super().__init__(backend)
         if failures < 1 or not reset_s >= 0:
             msg = "a circuit breaker needs 1 failure or more, and a reset of 0 s or more"
@@ -62,7 +61,7 @@ class Breaker(Wrapper):
         waited = monotonic() - self._opened >= self._reset_s
         return Circuit.HALF_OPEN if waited else Circuit.OPEN
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Ask the backend, unless the circuit is open."""
         if not queries:
             return []
@@ -70,7 +69,7 @@ class Breaker(Wrapper):
         if refused is not None:
             return [refused] * len(queries)
         started, deadline = monotonic(), anyio.current_effective_deadline()
-        measured: list[Measurement] | None = None
+        measured: list[R | Unmeasured] | None = None
         try:
             measured = await ask(self.wrapped, queries)
         finally:
@@ -108,5 +107,5 @@ class Breaker(Wrapper):
                 self._opened = monotonic()
 
 
-def _down(measurement: Measurement) -> bool:
+def _down(measurement: Estimate | Generated | Unmeasured) -> bool:
     return isinstance(measurement, Unmeasured) and measurement.reason in _DOWN

@@ -7,15 +7,22 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.wrappers.asking import Wrapper, ask, estimated_tokens
+from veridical.pipeline.inference.wrappers.asking import (
+    Asked,
+    I,
+    Q,
+    R,
+    Wrapper,
+    ask,
+    estimated_usage,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from veridical.core.ports import Backend
-    from veridical.core.types import Query
+    from veridical.pipeline.inference.prices import Usage
 
 UNKNOWN = Unmeasured(UnmeasuredReason.DISABLED, "cost unknown, and a budget is set")
 REACHED = Unmeasured(UnmeasuredReason.DISABLED, "cost budget reached")
@@ -31,24 +38,25 @@ class _Hold:
     amount: float
 
 
-class Budget(Wrapper):
+class Budget(Wrapper[Q, R, I]):
     """Asks only as long as the cost stays within `max_cost_usd`, over the life of this object.
 
-    `price` gives the US dollars that a query of so many tokens costs with this backend, None if it
+    `price` gives the US dollars that a request of such a usage costs with this backend, None if it
     is not known: then nothing is asked. The price is put aside before a query goes out, and settled
     by what the estimate says it cost. Where it says nothing, and where a reply was late or
     malformed and may have been billed, the price counts; a query that failed otherwise is free.
 
-    Tokens are estimated from the lengths of the texts; once a query has cost more than was put
+    Tokens are estimated from the lengths of the texts, those of a text to be written are as many as
+    it may have; once a query has cost more than was put
     aside for it, more is put aside for all, by the greatest ratio seen.
     """
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Asked[Q, R, I],
         *,
         max_cost_usd: float,
-        price: Callable[[int], float | None],
+        price: Callable[[Usage], float | None],
     ) -> None:
         super().__init__(backend)
         if not max_cost_usd >= 0:
@@ -61,18 +69,18 @@ class Budget(Wrapper):
         self.spent_usd = 0.0
         self.reserved_usd = 0.0
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Ask for the queries that the budget still covers, in order."""
-        found: list[Measurement] = [REACHED] * len(queries)
+        found: list[R | Unmeasured] = [REACHED] * len(queries)
         held: dict[int, _Hold] = {}
         for i, query in enumerate(queries):
-            price = self._price(estimated_tokens(query))
+            price = self._price(estimated_usage(query))
             if price is None or not 0 <= price < math.inf:
                 found[i] = UNKNOWN
             elif hold := self._hold(price):
                 held[i] = hold
         # Cancelled on the way: it may have been billed.
-        measured: list[Measurement] = [Unmeasured(UnmeasuredReason.TIMEOUT)] * len(held)
+        measured: list[R | Unmeasured] = [Unmeasured(UnmeasuredReason.TIMEOUT)] * len(held)
         try:
             measured = await ask(self.wrapped, [queries[i] for i in held])
         except VeridicalError:
@@ -94,7 +102,7 @@ class Budget(Wrapper):
             self.reserved_usd += hold.amount
             return hold
 
-    def _settle(self, hold: _Hold, measurement: Measurement) -> None:
+    def _settle(self, hold: _Hold, measurement: R | Unmeasured) -> None:
         cost = _cost(measurement, hold.amount)
         with self._lock:
             self.reserved_usd = max(0.0, self.reserved_usd - hold.amount)
@@ -103,11 +111,11 @@ class Budget(Wrapper):
                 self._ratio = max(self._ratio, cost / hold.price)
 
 
-def _cost(measurement: Measurement, held: float) -> float:
+def _cost(measurement: Estimate | Generated | Unmeasured, held: float) -> float:
     """Return what a query has cost; as much as was held for it where nobody says."""
     if isinstance(measurement, Unmeasured):
         return held if measurement.reason in _MAY_BE_BILLED else 0.0
-    if measurement.cached:
+    if isinstance(measurement, Estimate) and measurement.cached:
         return 0.0
     cost = measurement.cost_usd
     return held if cost is None or not 0 <= cost < math.inf else cost

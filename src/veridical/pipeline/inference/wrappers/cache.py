@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import itertools
 import json
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 import anyio
 from anyio.lowlevel import RunVar
 
-from veridical.core.types import Estimate, Estimator, Measurement
+from veridical.core.types import (
+    BackendInfo,
+    Estimate,
+    Estimator,
+    Query,
+    Unmeasured,
+)
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Wrapper, ask
+from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo, Query
     from veridical.pipeline.inference.wrappers.stores import Store
 
 DAY_S = 86_400.0
@@ -28,28 +33,28 @@ _numbers = itertools.count()
 
 
 @dataclass(slots=True)
-class _Flight:
+class _Flight(Generic[R]):
     """A query that is being asked; who wants the same waits for it.
 
     `measurement` stays None if whoever asked was cancelled or could not ask.
     """
 
     done: anyio.Event = field(default_factory=anyio.Event)
-    measurement: Measurement | None = None
+    measurement: R | Unmeasured | None = None
 
 
-class Cache(Wrapper):
-    """Answers from a store what it has seen within `ttl_s` seconds, with `cached` set.
+class Keeping(Wrapper[Q, R, I], ABC):
+    """Answers from a store what it has seen within `ttl_s` seconds.
 
-    Keys are hashes of the backend's identity and of the texts, values are numbers: no text is
-    stored. Only estimates are, never failures. Equal queries at the same time, in one batch or in
-    several tasks of an event loop, are asked once (single flight); who waited gets the estimate
-    with `cached` set too, since it cost nothing more. A store that fails is one that knows nothing.
+    Subclasses say what a query's key is, and how a result is written down. Only results are kept,
+    never failures. Equal queries at the same time, in one batch or in
+    several tasks of an event loop, are asked once (single flight); who waited gets the result as if
+    it had been kept, since it cost nothing more. A store that fails is one that knows nothing.
 
     `hits` counts queries that were answered without asking, `misses` those put to the backend.
     """
 
-    def __init__(self, backend: Backend, store: Store, *, ttl_s: float = DAY_S) -> None:
+    def __init__(self, backend: Asked[Q, R, I], store: Store, *, ttl_s: float = DAY_S) -> None:
         super().__init__(backend)
         if not ttl_s > 0:
             msg = f"a cache keeps estimates for more than 0 s, not {ttl_s}"
@@ -58,7 +63,7 @@ class Cache(Wrapper):
         self._ttl_s = ttl_s
         self._damaged = 0
         # One event loop cannot wait for another's events.
-        self._flights: RunVar[dict[bytes, _Flight]] = RunVar(f"veridical-cache-{next(_numbers)}")
+        self._flights: RunVar[dict[bytes, _Flight[R]]] = RunVar(f"veridical-cache-{next(_numbers)}")
         self.hits = 0
         self.misses = 0
 
@@ -73,11 +78,27 @@ class Cache(Wrapper):
         total = self.hits + self.misses
         return self.hits / total if total else None
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    @abstractmethod
+    def keys(self, queries: Sequence[Q]) -> list[bytes]:
+        """Return the key of each query: a hash of all that decides about its result."""
+
+    @abstractmethod
+    def written(self, result: R) -> bytes | None:
+        """Return a result as it is stored; None if it cannot be."""
+
+    @abstractmethod
+    def read(self, value: bytes) -> R | None:
+        """Return the result that is stored, as one that cost nothing more; None if damaged."""
+
+    @abstractmethod
+    def again(self, result: R) -> R:
+        """Return a result as one that cost nothing more."""
+
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return what is known, and ask the backend for the rest."""
-        keys = keys_of(self.info, queries)
+        keys = self.keys(queries)
         wanted = dict(zip(keys, queries, strict=True))
-        found: dict[bytes, Measurement] = {}
+        found: dict[bytes, R | Unmeasured] = {}
         asked: set[bytes] = set()
         while left := [key for key in wanted if key not in found]:
             flights = self._in_flight()
@@ -88,17 +109,17 @@ class Cache(Wrapper):
             for key, flight in others.items():
                 await flight.done.wait()
                 if flight.measurement is not None:
-                    found[key] = _as_cached(flight.measurement)
+                    found[key] = self._for_nothing(flight.measurement)
         return self._handed_out(keys, found, asked)
 
     async def _lead(
-        self, own: dict[bytes, Query], found: dict[bytes, Measurement], asked: set[bytes]
+        self, own: dict[bytes, Q], found: dict[bytes, R | Unmeasured], asked: set[bytes]
     ) -> None:
         """Look queries up, or ask; meanwhile others who want the same wait."""
         if not own:
             return
         flights = self._in_flight()
-        mine = {key: _Flight() for key in own}
+        mine: dict[bytes, _Flight[R]] = {key: _Flight() for key in own}
         flights |= mine
         try:
             found |= self._decoded(await self._store.get(list(own), ttl_s=self._ttl_s))
@@ -111,7 +132,9 @@ class Cache(Wrapper):
                 flight.measurement = found[key]
                 flight.done.set()
             new = {key: found[key] for key in missing}
-            values = {key: encode(m) for key, m in new.items() if isinstance(m, Estimate)}
+            values = {
+                key: self.written(m) for key, m in new.items() if not isinstance(m, Unmeasured)
+            }
             kept = {key: value for key, value in values.items() if value is not None}
             if kept:
                 await self._store.put(kept, ttl_s=self._ttl_s)
@@ -121,29 +144,32 @@ class Cache(Wrapper):
                 flight.done.set()
 
     def _handed_out(
-        self, keys: list[bytes], found: dict[bytes, Measurement], asked: set[bytes]
-    ) -> list[Measurement]:
+        self, keys: list[bytes], found: dict[bytes, R | Unmeasured], asked: set[bytes]
+    ) -> list[R | Unmeasured]:
         """Return the measurements in order; of equal queries only the first one cost something."""
-        measured = []
+        measured: list[R | Unmeasured] = []
         for key in keys:
             first = key in asked
             asked.discard(key)
-            measurement = found[key] if first else _as_cached(found[key])
-            self.hits += not first and isinstance(measurement, Estimate)
+            measurement = found[key] if first else self._for_nothing(found[key])
+            self.hits += not first and not isinstance(measurement, Unmeasured)
             measured.append(measurement)
         return measured
 
-    def _decoded(self, values: dict[bytes, bytes]) -> dict[bytes, Measurement]:
-        found: dict[bytes, Measurement] = {}
+    def _decoded(self, values: dict[bytes, bytes]) -> dict[bytes, R | Unmeasured]:
+        found: dict[bytes, R | Unmeasured] = {}
         for key, value in values.items():
-            estimate = decode(value)
-            if estimate is None:
+            result = self.read(value)
+            if result is None:
                 self._damaged += 1
             else:
-                found[key] = estimate
+                found[key] = result
         return found
 
-    def _in_flight(self) -> dict[bytes, _Flight]:
+    def _for_nothing(self, found: R | Unmeasured) -> R | Unmeasured:
+        return found if isinstance(found, Unmeasured) else self.again(found)
+
+    def _in_flight(self) -> dict[bytes, _Flight[R]]:
         flights = self._flights.get(None)
         if flights is None:
             flights = {}
@@ -151,22 +177,40 @@ class Cache(Wrapper):
         return flights
 
 
-def _as_cached(measurement: Measurement) -> Measurement:
-    if isinstance(measurement, Estimate) and not measurement.cached:
-        return replace(measurement, cached=True)
-    return measurement
+class Cache(Keeping[Query, Estimate, BackendInfo]):
+    """Keeps estimates; those that cost nothing more have `cached` set.
+
+    Keys are hashes of the backend's identity and of the texts, values are numbers: no text is
+    stored.
+    """
+
+    def keys(self, queries: Sequence[Query]) -> list[bytes]:
+        """See `keys_of`."""
+        return keys_of(self.info, queries)
+
+    def written(self, result: Estimate) -> bytes | None:
+        """See `encode`."""
+        return encode(result)
+
+    def read(self, value: bytes) -> Estimate | None:
+        """See `decode`."""
+        return decode(value)
+
+    def again(self, result: Estimate) -> Estimate:
+        """Return the estimate with `cached` set."""
+        return result if result.cached else replace(result, cached=True)
 
 
 def keys_of(info: BackendInfo, queries: Sequence[Query]) -> list[bytes]:
     """Return the 32-byte key of each query: a hash of what decides about its estimate."""
-    origin = b"".join(map(_digest, (info.name, info.model, info.estimator, info.fingerprint)))
+    origin = b"".join(map(digest_of, (info.name, info.model, info.estimator, info.fingerprint)))
     digests: dict[str, bytes] = {}  # a context is hashed once for all its claims
 
     def digest(text: str | None) -> bytes:
         if text is None:
             return bytes(32)
         if text not in digests:
-            digests[text] = _digest(text)
+            digests[text] = digest_of(text)
         return digests[text]
 
     return [
@@ -175,21 +219,28 @@ def keys_of(info: BackendInfo, queries: Sequence[Query]) -> list[bytes]:
     ]
 
 
-def _digest(text: str) -> bytes:
+def digest_of(text: str) -> bytes:
+    """Return the SHA-256 of a text, 32 bytes."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"))
+
+
+def encoded(values: Mapping[str, object]) -> bytes | None:
+    """Return values as JSON, floats to the last bit; None if they hold what JSON has not."""
+    try:
+        return _ENCODER.encode(values).encode()
+    except (TypeError, ValueError):  # a number of some library that a backend left in
+        return None
+
+
 _NAMES = tuple(f.name for f in fields(Estimate) if f.name not in {"cached", "stage"})
 
 
 def encode(estimate: Estimate) -> bytes | None:
     """Return an estimate as JSON, floats to the last bit; None if it holds what JSON has not."""
-    values = {name: getattr(estimate, name) for name in _NAMES}
-    try:
-        return _ENCODER.encode(values).encode()
-    except (TypeError, ValueError):  # a number of some library that a backend left in
-        return None
+    return encoded({name: getattr(estimate, name) for name in _NAMES})
 
 
 def decode(value: bytes) -> Estimate | None:

@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Wrapper, ask, each, pieces
+from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask, each, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.core.ports import Backend
-    from veridical.core.types import Query
 
-
-class Deadline(Wrapper):
+class Deadline(Wrapper[Q, R, I]):
     """Gives each call of `estimate` at most `seconds`.
 
     A batch is asked in pieces of `batch` queries, `at_once` of them at a time: what is back in time
@@ -26,7 +23,7 @@ class Deadline(Wrapper):
     """
 
     def __init__(
-        self, backend: Backend, *, seconds: float, batch: int = 1, at_once: int = 8
+        self, backend: Asked[Q, R, I], *, seconds: float, batch: int = 1, at_once: int = 8
     ) -> None:
         super().__init__(backend)
         if not seconds > 0 or batch < 1 or at_once < 1:
@@ -36,10 +33,10 @@ class Deadline(Wrapper):
         self._batch = batch
         self._at_once = at_once
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return what is measured in time; the rest is `Unmeasured` (timeout)."""
         late = Unmeasured(UnmeasuredReason.TIMEOUT, f"no answer within {self._seconds:g} s")
-        found: list[Measurement] = [late] * len(queries)
+        found: list[R | Unmeasured] = [late] * len(queries)
 
         async def work(piece: list[int]) -> None:
             measured = await ask(self.wrapped, [queries[i] for i in piece])

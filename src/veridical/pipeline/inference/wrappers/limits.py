@@ -19,22 +19,24 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio.lowlevel import RunVar
 
-from veridical.core.types import Estimate, Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.asking import (
+    Asked,
+    I,
+    Q,
+    R,
     Wrapper,
     ask,
     each,
     estimated_tokens,
     pieces,
+    tokens_of,
 )
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
-
-    from veridical.core.ports import Backend
-    from veridical.core.types import Query
 
 MINUTE_S = 60.0
 
@@ -102,44 +104,49 @@ class Window:
             entries.pop()
 
 
-class Limits(Wrapper):
+class Limits(Wrapper[Q, R, I]):
     """Holds requests back until the service's limits allow them.
 
     A request carries up to `batch` queries. At most `concurrency` are under way in an event loop;
     at most `requests_per_minute` start in any minute, with at most `tokens_per_minute`, estimated
     from the lengths of the texts and corrected by what the estimates say. None bounds nothing. When
     the service says when to come back, all wait until then. Who would wait longer than `max_wait_s`
-    is `Unmeasured` (rate limited), with the wait as `retry_after_s` if it can be told.
+    is `Unmeasured` (rate limited), with the wait as `retry_after_s` if it can be told;
+    `slot_wait_s` bounds the wait for one of the `concurrency` slots instead, if it is given.
     """
 
     def __init__(  # noqa: PLR0913 -- one option a limit
         self,
-        backend: Backend,
+        backend: Asked[Q, R, I],
         *,
         concurrency: int | None = None,
         requests_per_minute: int | None = None,
         tokens_per_minute: int | None = None,
         max_wait_s: float = 60.0,
+        slot_wait_s: float | None = None,
         batch: int = 1,
     ) -> None:
         super().__init__(backend)
         bounds = (concurrency, requests_per_minute, tokens_per_minute, batch)
-        if any(bound is not None and bound < 1 for bound in bounds) or not max_wait_s >= 0:
+        waits = (max_wait_s, slot_wait_s)
+        wrong = any(bound is not None and bound < 1 for bound in bounds)
+        if wrong or any(wait is not None and not wait >= 0 for wait in waits):
             msg = "limits must be 1 or more, and the longest wait 0 s or more"
             raise ConfigurationError(msg, hint="Leave a limit out to bound nothing")
         self._concurrency = concurrency
         self._requests = Window(requests_per_minute)
         self._tokens = Window(tokens_per_minute)
         self._max_wait_s = max_wait_s
+        self._slot_wait_s = slot_wait_s
         self._batch = batch
         self._lock = threading.Lock()
         self._closed_until = float("-inf")
         # One event loop cannot wait for another's semaphore.
         self._slots: RunVar[anyio.Semaphore] = RunVar(f"veridical-limits-{next(_numbers)}")
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return one measurement per query, each asked for when its turn has come."""
-        found: dict[int, Measurement] = {}
+        found: dict[int, R | Unmeasured] = {}
 
         async def work(piece: list[int]) -> None:
             measured = await self._request([queries[i] for i in piece])
@@ -149,15 +156,17 @@ class Limits(Wrapper):
         await each(pieces(queries, self._batch), work, at_once=at_once)
         return [found[i] for i in range(len(queries))]
 
-    async def _request(self, queries: Sequence[Query]) -> list[Measurement]:
+    async def _request(self, queries: Sequence[Q]) -> list[R | Unmeasured]:
         latest = monotonic() + self._max_wait_s
         async with self._slot() as free:
             if not free:
                 return [_refused(None)] * len(queries)
+            if self._slot_wait_s is not None:  # that wait is over, and was bounded by itself
+                latest = monotonic() + self._max_wait_s
             booked = self._book(sum(map(estimated_tokens, queries)), latest)
             if isinstance(booked, Unmeasured):
                 return [booked] * len(queries)
-            measured: list[Measurement] | None = None
+            measured: list[R | Unmeasured] | None = None
             try:
                 if (wait := booked[0].start - monotonic()) > 0:
                     await anyio.sleep(wait)
@@ -188,7 +197,8 @@ class Limits(Wrapper):
         with suppress(anyio.WouldBlock):
             slots.acquire_nowait()
             return True
-        with anyio.move_on_after(self._max_wait_s):
+        wait_s = self._max_wait_s if self._slot_wait_s is None else self._slot_wait_s
+        with anyio.move_on_after(wait_s):
             await slots.acquire()
             return True
         return False
@@ -206,7 +216,7 @@ class Limits(Wrapper):
                 return _refused(start - now)
             return self._requests.book(1, start), self._tokens.book(tokens, start)
 
-    def _settle(self, booked: tuple[Entry, Entry], measured: list[Measurement] | None) -> None:
+    def _settle(self, booked: tuple[Entry, Entry], measured: list[R | Unmeasured] | None) -> None:
         """Count what was really used."""
         request, tokens = booked
         with self._lock:
@@ -217,7 +227,8 @@ class Limits(Wrapper):
                 self._tokens.correct(tokens, 0, now)
             if measured is None:
                 return
-            used = [m.tokens for m in measured if isinstance(m, Estimate) and m.tokens is not None]
+            known = [tokens_of(m) for m in measured if not isinstance(m, Unmeasured)]
+            used = [count for count in known if count is not None]
             if len(used) == len(measured):
                 self._tokens.correct(tokens, sum(used), now)
             self._closed_until = max(self._closed_until, now + _asked(measured))
@@ -227,7 +238,7 @@ def _refused(wait_s: float | None) -> Unmeasured:
     return Unmeasured(UnmeasuredReason.RATE_LIMITED, "the queue is too long", wait_s)
 
 
-def _asked(measured: Sequence[Measurement]) -> float:
+def _asked(measured: Sequence[Estimate | Generated | Unmeasured]) -> float:
     """Return the seconds that the service asked to be left alone for."""
     waits = [
         m.retry_after_s or 0.0
@@ -237,7 +248,7 @@ def _asked(measured: Sequence[Measurement]) -> float:
     return max((wait for wait in waits if 0 < wait < math.inf), default=0.0)
 
 
-def _not_sent(measurement: Measurement) -> bool:
+def _not_sent(measurement: Estimate | Generated | Unmeasured) -> bool:
     """Say whether a query was stopped on this side, by an open circuit or a spent budget."""
     return isinstance(measurement, Unmeasured) and (
         measurement.reason is UnmeasuredReason.DISABLED or measurement.detail == OPEN

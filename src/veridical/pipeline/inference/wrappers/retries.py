@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.wrappers.asking import Wrapper, ask
+from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from veridical.core.ports import Backend
-    from veridical.core.types import Query
 
 TRANSIENT = frozenset(
     {
@@ -69,7 +66,7 @@ class Backoff:
         return asked_s + chance * min(doubled, _SPREAD * asked_s)
 
 
-class Retries(Wrapper):
+class Retries(Wrapper[Q, R, I]):
     """Asks again, after a wait with jitter, for queries that failed for a transient reason.
 
     What is measured, and what failed for good, is kept. A service that asks for more patience than
@@ -78,7 +75,7 @@ class Retries(Wrapper):
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Asked[Q, R, I],
         backoff: Backoff | None = None,
         *,
         chance: Callable[[], float] = random.random,
@@ -88,7 +85,7 @@ class Retries(Wrapper):
         self._chance = chance
         self.asked_again = 0
 
-    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+    async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return the first measurement of each query, or else its last failure."""
         found = await ask(self.wrapped, queries)
         patience = self._backoff.total_wait_s
@@ -109,7 +106,7 @@ class Retries(Wrapper):
         return found
 
     async def _ask_again(
-        self, queries: Sequence[Query], again: list[int], found: list[Measurement]
+        self, queries: Sequence[Q], again: list[int], found: list[R | Unmeasured]
     ) -> bool:
         """Ask for some queries, put what comes into `found`; say whether to go on."""
         self.asked_again += len(again)
@@ -124,7 +121,7 @@ class Retries(Wrapper):
         return not scope.cancelled_caught
 
 
-def _worth_asking(measurement: Measurement, left: float) -> bool:
+def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -> bool:
     """Say whether a query may do better if it is asked again within `left` seconds."""
     if not isinstance(measurement, Unmeasured) or measurement.reason not in TRANSIENT:
         return False
@@ -133,7 +130,7 @@ def _worth_asking(measurement: Measurement, left: float) -> bool:
     return (measurement.retry_after_s or 0.0) <= left
 
 
-def _asked(failures: Sequence[Measurement]) -> float | None:
+def _asked(failures: Sequence[Estimate | Generated | Unmeasured]) -> float | None:
     """Return the longest wait that the service asked for."""
     waits = [m.retry_after_s for m in failures if isinstance(m, Unmeasured)]
     return max((wait for wait in waits if wait is not None and wait > 0), default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.breaker import Breaker
@@ -18,18 +18,37 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from veridical.core.ports import Backend
+    from veridical.pipeline.inference.prices import Usage
+    from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R
     from veridical.pipeline.inference.wrappers.stores import Store
 
 MEMORY = ":memory:"
 _AT_ONCE = 8
 
 
-def wrap(  # noqa: PLR0913 -- one option a setting, all optional
+def wrap(
     backend: Backend,
     *,
     cache: str | Path | Store | None = None,
     cache_ttl_s: float = DAY_S,
     cache_max_entries: int = MAX_ENTRIES,
+    **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
+) -> Backend:
+    """Return the backend with the wrappers that are asked for; without any, as it is.
+
+    `Cache` comes first: what is known needs no time, no turn and no money. `cache` is a file,
+    ":memory:" or a store; `bounds` are the options of `bounded`. `ConfigurationError` for values
+    that make no sense.
+    """
+    inner = bounded(backend, **bounds)
+    if cache is None:
+        return inner
+    return Cache(inner, store_of(cache, cache_max_entries), ttl_s=cache_ttl_s)
+
+
+def bounded(  # noqa: PLR0913 -- one option a setting, all optional
+    backend: Asked[Q, R, I],
+    *,
     deadline_s: float | None = None,
     attempts: int = 1,
     retry_wait_s: float = 0.5,
@@ -38,18 +57,17 @@ def wrap(  # noqa: PLR0913 -- one option a setting, all optional
     requests_per_minute: int | None = None,
     tokens_per_minute: int | None = None,
     max_wait_s: float = 60.0,
+    slot_wait_s: float | None = None,
     max_cost_usd: float | None = None,
-    price: Callable[[int], float | None] | None = None,
+    price: Callable[[Usage], float | None] | None = None,
     breaker_failures: int | None = None,
     breaker_reset_s: float = 30.0,
     batch: int = 1,
-) -> Backend:
-    """Return the backend with the wrappers that are asked for; without any, as it is.
+) -> Asked[Q, R, I]:
+    """Return what is wrapped in all that bounds time, money and haste; without options, as it is.
 
     From the outside in, and why there:
 
-    - `Cache` first: what is known needs no time, no turn and no money. `cache` is a file,
-      ":memory:" or a store.
     - `Deadline` bounds all that follows: waiting for a turn, and asking again, take its time too.
     - `Retries` under it: each attempt waits for its own turn, is paid and counted for itself.
     - `Limits` next: only in its turn is a query held against the budget and the circuit, as they
@@ -57,10 +75,10 @@ def wrap(  # noqa: PLR0913 -- one option a setting, all optional
     - `Budget` puts aside only for what goes out now.
     - `Breaker` last: it sees what the service does and nothing of the wrappers.
 
-    `batch` is how many queries one request of this backend carries, and with that the unit of the
-    deadline and the limits; `concurrency` how many requests are under way at once. A budget needs
-    `price`; without one every cost is unknown and nothing is asked. `ConfigurationError` for values
-    that make no sense.
+    `batch` is how many queries on one context a request of this backend carries, and with that the
+    unit of the deadline and the limits; `concurrency` how many requests are under way at once. A
+    budget needs `price`; without one every cost is unknown and nothing is asked.
+    `ConfigurationError` for values that make no sense.
     """
     if batch < 1:
         msg = f"a request carries 1 query or more, not {batch}"
@@ -76,6 +94,7 @@ def wrap(  # noqa: PLR0913 -- one option a setting, all optional
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
             max_wait_s=max_wait_s,
+            slot_wait_s=slot_wait_s,
             batch=batch,
         )
     if attempts != 1:
@@ -83,12 +102,11 @@ def wrap(  # noqa: PLR0913 -- one option a setting, all optional
     if deadline_s is not None:
         at_once = concurrency or _AT_ONCE
         backend = Deadline(backend, seconds=deadline_s, batch=batch, at_once=at_once)
-    if cache is not None:
-        backend = Cache(backend, _store(cache, cache_max_entries), ttl_s=cache_ttl_s)
     return backend
 
 
-def _store(cache: str | Path | Store, max_entries: int) -> Store:
+def store_of(cache: str | Path | Store, max_entries: int) -> Store:
+    """Return the store of a cache: a file, memory, or one that is there already."""
     if cache == MEMORY:
         return MemoryStore(max_entries=max_entries)
     if isinstance(cache, str | Path):
@@ -96,5 +114,5 @@ def _store(cache: str | Path | Store, max_entries: int) -> Store:
     return cache
 
 
-def _unknown(_tokens: int) -> float | None:
+def _unknown(_usage: Usage) -> float | None:
     return None

@@ -180,6 +180,7 @@ class SqliteStore:
             self._connection = self._finalizer = None
         if self._connection is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._path.touch(mode=0o600)  # what is new is for nobody else to read
             self._connection = _connect(self._path)
             self._process = os.getpid()
             self._finalizer = weakref.finalize(self, _close, self._connection, self._process)

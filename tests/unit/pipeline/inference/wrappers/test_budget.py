@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.wrappers.budget import REACHED, UNKNOWN, Budget
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 
@@ -25,7 +26,7 @@ def costing(cost: float | None) -> FakeBackend:
     return FakeBackend(lambda _: replace(GOOD, cost_usd=cost))
 
 
-def a_cent(_tokens: int) -> float:
+def a_cent(_usage: Usage) -> float:
     return 0.01
 
 
@@ -95,9 +96,9 @@ def test_what_comes_from_a_cache_costs_nothing() -> None:
 def test_a_price_depends_on_the_length_of_the_texts() -> None:
     seen: list[int] = []
 
-    def price(tokens: int) -> float:
-        seen.append(tokens)
-        return tokens * 1e-6
+    def price(usage: Usage) -> float:
+        seen.append(usage.input_tokens)
+        return usage.input_tokens * 1e-6
 
     budget = Budget(costing(None), max_cost_usd=1, price=price)
     anyio.run(budget.estimate, [Query("claim", "short"), Query("claim", "long " * 1000)])

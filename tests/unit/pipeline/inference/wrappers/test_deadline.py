@@ -143,6 +143,11 @@ def test_a_context_is_split_only_if_it_has_more_queries_than_a_piece_holds(
         assert len(holding) == -(-len(group) // size)
 
 
+@given(queries, st.integers(1, 10))
+def test_a_piece_is_one_request_and_that_has_one_context(batch: list[Query], size: int) -> None:
+    assert all(len({batch[i].context for i in piece}) == 1 for piece in pieces(batch, size))
+
+
 def test_nothing_to_do_is_done_at_once() -> None:
     async def work(_: list[int]) -> None:
         pytest.fail("there is no piece")

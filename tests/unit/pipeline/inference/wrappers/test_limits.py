@@ -176,8 +176,33 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
 
 def test_a_request_carries_a_batch() -> None:
     backend = timed()
-    assert anyio.run(Limits(backend, concurrency=1, batch=4).estimate, queries(10)) == [GOOD] * 10
+    same = [Query(f"claim {i}", "context") for i in range(10)]
+    assert anyio.run(Limits(backend, concurrency=1, batch=4).estimate, same) == [GOOD] * 10
     assert len(backend.starts) == 3
+
+
+def test_a_request_carries_one_context() -> None:
+    backend = timed()
+    limits = Limits(backend, concurrency=1, batch=4)
+    assert anyio.run(limits.estimate, [*queries(3), *queries(3)]) == [GOOD] * 6
+    assert len(backend.starts) == 3
+
+
+def test_the_wait_for_a_slot_may_have_a_bound_of_its_own() -> None:
+    patient = Limits(timed(seconds=0.05), concurrency=1, max_wait_s=0.0, slot_wait_s=math.inf)
+    assert anyio.run(patient.estimate, queries(4)) == [GOOD] * 4
+    found: list[Measurement] = []
+
+    async def several() -> None:
+        async def one(number: int) -> None:
+            found.extend(await patient.estimate(queries(number)))
+
+        async with anyio.create_task_group() as tasks:
+            for number in (1, 2, 3):
+                tasks.start_soon(one, number)
+
+    anyio.run(several)
+    assert found == [GOOD] * 6
 
 
 @pytest.mark.spec("SPEC-08.42")
@@ -306,7 +331,14 @@ def test_a_slot_is_given_back_when_the_backend_cannot_be_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"concurrency": 0}, {"requests_per_minute": -1}, {"batch": 0}, {"max_wait_s": -1}]
+    "wrong",
+    [
+        {"concurrency": 0},
+        {"requests_per_minute": -1},
+        {"batch": 0},
+        {"max_wait_s": -1},
+        {"slot_wait_s": -1},
+    ],
 )
 def test_limits_that_make_no_sense_are_a_configuration_error(wrong: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError, match="limits must be"):

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from veridical.composition import build_backend, build_verifier, read_calibrations
+from veridical.core.recalibration import Recalibration, to_document
+from veridical.core.types import Query, Unmeasured, UnmeasuredReason
+from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.wrappers.calibrated import Calibrated
+from veridical.settings import Settings
+from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
+
+QUERY = Query("The tower is 330 m tall.", "The tower is 330 metres tall.")
+COOL = Recalibration("fake", "fake", "fake", 0.4, 2.0)
+
+
+def test_it_keeps_the_promises_of_the_port() -> None:
+    anyio.run(check_backend, Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL))
+
+
+def test_estimates_are_read_at_its_temperature_and_the_info_has_its_threshold() -> None:
+    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL)
+    (found,) = anyio.run(backend.estimate, [QUERY])
+    assert not isinstance(found, Unmeasured)
+    assert found.supported == pytest.approx(0.75)
+    assert found.fingerprint == backend.info.fingerprint != FAKE.fingerprint
+    assert backend.info.support_threshold == 0.4
+
+
+def test_what_was_not_measured_stays_so() -> None:
+    lost = Unmeasured(UnmeasuredReason.TIMEOUT)
+    backend = Calibrated(FakeBackend(lambda _: lost), COOL)
+    assert list(anyio.run(backend.estimate, [QUERY])) == [lost]
+
+
+# --- the setting `calibration` ---------------------------------------------------------------
+
+
+@pytest.fixture
+def embedded() -> Any:  # noqa: ANN401 -- the embedded verifier's info
+    return build_backend(Settings(), "embedded").info
+
+
+def written(folder: Path, recalibration: Recalibration) -> Settings:
+    path = folder / "calibration.json"
+    path.write_text(json.dumps(to_document(recalibration, {})))
+    return Settings(calibration=str(path))
+
+
+def test_the_backend_it_is_for_is_read_with_it(
+    tmp_path: Path,
+    embedded: Any,  # noqa: ANN401 -- see the fixture
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    settings = written(tmp_path, made)
+    assert build_backend(settings, "embedded").info == replace(embedded, support_threshold=0.25)
+    assert caplog.records == []
+
+
+def test_a_report_shows_the_threshold_in_force(tmp_path: Path, embedded: Any) -> None:  # noqa: ANN401
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    verifier = build_verifier(written(tmp_path, made))
+    report = anyio.run(verifier.check, "The tower is 330 m tall.", {"S1": QUERY.context})
+    assert report.to_dict()["policy"]["support_threshold"] == 0.25
+
+
+def test_a_threshold_of_the_policy_wins(tmp_path: Path, embedded: Any) -> None:  # noqa: ANN401
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    settings = written(tmp_path, made).model_copy(
+        update={"policy": Settings().policy.model_copy(update={"support_threshold": 0.9})}
+    )
+    resolved = settings.to_policy().resolved(build_backend(settings, "embedded").info)
+    assert resolved.support_threshold == 0.9
+
+
+def test_one_for_another_backend_is_left_out_with_a_warning(
+    tmp_path: Path,
+    embedded: Any,  # noqa: ANN401 -- see the fixture
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = written(tmp_path, COOL)
+    with caplog.at_level(logging.WARNING):
+        assert build_backend(settings, "embedded").info == embedded
+    (record,) = caplog.records
+    assert "calibration is not in force" in record.getMessage()
+    assert embedded.fingerprint in record.getMessage()
+
+
+def test_one_part_of_a_cascade_may_be_calibrated(
+    tmp_path: Path,
+    embedded: Any,  # noqa: ANN401 -- see the fixture
+) -> None:
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    cascade = Settings.model_validate(
+        {"cascade": {"second": "embedded"}, "calibration": written(tmp_path, made).calibration}
+    )
+    assert build_backend(cascade, "cascade").info.support_threshold == 0.25
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"\xff", b"[]", b"[" * 100_000])
+def test_a_file_that_cannot_be_read_is_a_named_error(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "calibration.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match="calibration") as caught:
+        read_calibrations(str(path))
+    assert "veridical calibrate" in caught.value.hint
