@@ -49,6 +49,7 @@ def build_verifier(settings: Settings, *, backend: str | Backend | None = None) 
         claims_model=_claims_model(settings),
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
+        batch_size=settings.hallucination.batch_size,
     )
 
 

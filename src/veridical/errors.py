@@ -12,6 +12,7 @@ VeridicalError                  catch this to catch them all
 ├── ConfigurationError (ValueError)  a setting, policy or backend name is wrong
 ├── MissingExtraError (ImportError)  an optional dependency is not installed
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
+├── StoreError (RuntimeError)        the database cannot be opened, read or written
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
 Messages carry ids, counts, offsets and types, never text of an answer, a claim or a source.
@@ -94,6 +95,10 @@ class MissingExtraError(VeridicalError, ImportError):
 
 class BackendError(VeridicalError, RuntimeError):
     """A backend cannot be started."""
+
+
+class StoreError(VeridicalError, RuntimeError):
+    """The database that keeps things from run to run cannot be opened, read or written."""
 
 
 class FlaggedError(VeridicalError):

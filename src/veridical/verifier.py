@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio.to_thread
 
+from veridical.asking import CHUNK, Asker, Decomposer, Progress
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import (
@@ -16,23 +17,22 @@ from veridical.core.types import (
     CitationRef,
     Claim,
     ClaimSet,
-    Measurement,
-    Query,
     Span,
-    Unmeasured,
-    UnmeasuredReason,
     ensure_text,
 )
 from veridical.core.verdicts import Status, Verdict
 from veridical.errors import VeridicalError
-from veridical.pipeline.claims import extract_claims, select, split_sentences
+from veridical.pipeline.claims import (
+    extract_claims,
+    select,
+    split_sentences,
+)
 from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.judgement import (
     Look,
-    Reading,
-    combine,
     judge,
     quote,
+    scored,
     second_look,
     summarise,
 )
@@ -42,23 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from veridical.core.ports import Backend
+    from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
-    from veridical.core.types import Passage, Source
+    from veridical.core.types import Source
     from veridical.settings import Settings
-
-CHUNK = 64
-"""Queries that go to the backend at once; progress is told after each chunk."""
-
-_NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
-
-
-class Progress(Protocol):
-    """Is told how many of the model's answers are in."""
-
-    def __call__(self, done: int, total: int, /) -> None:
-        """Say that `done` of `total` queries are answered; `total` may grow."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +59,14 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """A claim, and the evidence to read for it."""
+    """A claim, and the evidence to read for it.
+
+    `otherwise` is what to read if the claim is not supported by `binding`, which is a model's hint.
+    """
 
     claim: Claim
     binding: Binding
+    otherwise: Binding | None = None
 
 
 CheckResult: TypeAlias = Report | VeridicalError
@@ -85,11 +76,30 @@ class Verifier:
     """Checks answers against sources, claim by claim.
 
     Use as an async context manager. One verifier may run many checks at once.
+
+    With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
+    `claims_max_tokens` and take `claims_timeout_s`. What it cannot do the rules do. `batch_size` is how
+    many queries go to the backend at once; progress is told after each batch.
     """
 
-    def __init__(self, backend: Backend, *, policy: Policy | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        policy: Policy | None = None,
+        claims_model: TextModel | None = None,
+        claims_max_tokens: int = 2048,
+        claims_timeout_s: float = 120.0,
+        batch_size: int = CHUNK,
+    ) -> None:
         self._backend = backend
+        self._batch_size = batch_size
         self._policy = policy or Policy()
+        self._decomposer = (
+            Decomposer(claims_model, claims_max_tokens, claims_timeout_s)
+            if claims_model is not None
+            else None
+        )
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Verifier:
@@ -129,9 +139,12 @@ class Verifier:
         _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
-        claims = select(extract_claims(answer, known_ids=texts), rules)
+        claims = extract_claims(answer, known_ids=texts)
+        if self._decomposer is not None:
+            claims = await self._decomposer.decomposed(answer, claims, texts)
+        claims = select(claims, rules)
         binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
-        asker = _Asker(self._backend, question, progress)
+        asker = self._asker(question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
         latency_ms = (perf_counter() - started) * 1000
@@ -140,7 +153,11 @@ class Verifier:
             sources=texts,
             claims=tuple(verdicts),
             summary=summarise(
-                verdicts, asker.measured, sentences=claims.sentences, latency_ms=latency_ms
+                verdicts,
+                asker.measured,
+                sentences=claims.sentences,
+                latency_ms=latency_ms,
+                extraction=claims.extraction,
             ),
             policy=rules,
             backend=self._backend.info,
@@ -169,9 +186,7 @@ class Verifier:
         refs = tuple(CitationRef(cited, whole) for cited in cites)
         one = ClaimSet((Claim("c1", claim, whole, 0, citations=refs),), 1)
         _, bound = await anyio.to_thread.run_sync(_bind, one, texts, rules)
-        (verdict,) = await self._first_look(
-            bound, texts, rules, _Asker(self._backend, question, None)
-        )
+        (verdict,) = await self._first_look(bound, texts, rules, self._asker(question, None))
         return verdict
 
     async def check_many(
@@ -179,6 +194,9 @@ class Verifier:
     ) -> list[CheckResult]:
         """Check each case; one that cannot be checked becomes its error, the others go on."""
         return [await self._attempt(case, policy) for case in cases]
+
+    def _asker(self, question: str | None, progress: Progress | None) -> Asker:
+        return Asker(self._backend, question, progress, batch_size=self._batch_size)
 
     async def _attempt(self, case: Case, policy: Policy | None) -> CheckResult:
         try:
@@ -191,9 +209,33 @@ class Verifier:
         bound: Sequence[_Bound],
         sources: Mapping[str, Source],
         policy: Policy,
-        asker: _Asker,
+        asker: Asker,
     ) -> list[Verdict]:
-        """Read every claim with its evidence and with the evidence scrubbed."""
+        """Read every claim with its evidence and with the evidence scrubbed.
+
+        Where the evidence is a hint that does not lead to support, read it again without the hint.
+        """
+        first = await self._looked_at(bound, sources, policy, asker)
+        verdicts = {verdict.claim.id: verdict for verdict in first}
+        hinted = {item.claim.id: item for item in bound if item.claim.evidence_map is not None}
+        again = []
+        for claim_id, item in hinted.items():
+            if verdicts[claim_id].status is Status.SUPPORTED:
+                verdicts[claim_id] = _by_hint(verdicts[claim_id])
+            elif item.otherwise is not None:
+                again.append(_Bound(item.claim, item.otherwise))
+        for verdict in await self._looked_at(again, sources, policy, asker):
+            read = hinted[verdict.claim.id].binding.with_evidence
+            verdicts[verdict.claim.id] = scored(verdict, read)
+        return list(verdicts.values())
+
+    async def _looked_at(
+        self,
+        bound: Sequence[_Bound],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+    ) -> list[Verdict]:
         contexts = [
             (item.claim.text, passages)
             for item in bound
@@ -212,7 +254,7 @@ class Verifier:
         binder: Binder,
         sources: Mapping[str, Source],
         policy: Policy,
-        asker: _Asker,
+        asker: Asker,
     ) -> list[Verdict]:
         """Read the conjuncts and the softened form of the claims that came out unsupported."""
         again = {v.claim.id: v for v in verdicts if v.status is Status.UNSUPPORTED}
@@ -241,69 +283,34 @@ def _bind(
     bound = []
     for claim in claims.claims:
         citations = resolve(claim.citations, sources)
-        binding = binder.bind(claim.text, citations) if claim.verifiable else _unbound(citations)
-        bound.append(_Bound(claim, binding))
+        if not claim.verifiable:
+            bound.append(_Bound(claim, _unbound(citations)))
+        elif claim.evidence_map is not None:
+            bound.append(_hinted(claim, binder))
+        else:
+            bound.append(_Bound(claim, binder.bind(claim.text, citations)))
     return binder, bound
+
+
+def _hinted(claim: Claim, binder: Binder) -> _Bound:
+    """Bind a claim without citations to the sources that a model names, and to all of them.
+
+    Either way all sources are its evidence, and nothing is left when that is scrubbed.
+    """
+    whole = binder.bind(claim.text, ())
+    named = claim.evidence_map.sources if claim.evidence_map else ()
+    hint = binder.bind(claim.text, [Citation(each, claim.span, each) for each in named])
+    if hint.with_evidence == whole.with_evidence:
+        return _Bound(claim, whole)
+    return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)
+
+
+def _by_hint(verdict: Verdict) -> Verdict:
+    """Record that the sources that a model named support the claim."""
+    claim = verdict.claim
+    named = claim.evidence_map and replace(claim.evidence_map, used=True)
+    return replace(verdict, claim=replace(claim, evidence_map=named))
 
 
 def _unbound(citations: tuple[Citation, ...]) -> Binding:
     return Binding(citations, with_evidence=(), without_evidence=(), windows_total=0)
-
-
-class _Asker:
-    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
-
-    `measured` is every answer so far, in the order of asking.
-    """
-
-    def __init__(self, backend: Backend, question: str | None, progress: Progress | None) -> None:
-        self._backend = backend
-        self._question = question
-        self._progress = progress
-        self._total = 0
-        self.measured: list[Measurement] = []
-
-    async def read(
-        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
-    ) -> list[Reading]:
-        """Return what the passages of each claim, read one by one, say of it together."""
-        queries = [
-            Query(claim, passage.text, self._question)
-            for claim, passages in contexts
-            for passage in passages
-        ]
-        measured = iter(await self._ask(queries))
-        return [
-            combine(passages, [next(measured) for _ in passages], policy)
-            if passages
-            else Reading(_NOT_ASKED)
-            for _, passages in contexts
-        ]
-
-    async def _ask(self, queries: Sequence[Query]) -> list[Measurement]:
-        first = len(self.measured)
-        self._total += len(queries)
-        self._tell()
-        for start in range(0, len(queries), CHUNK):
-            self.measured += await self._estimate(queries[start : start + CHUNK])
-            self._tell()
-        return self.measured[first:]
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(len(self.measured), self._total)
-
-    async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-        try:
-            measured = list(await self._backend.estimate(queries))
-        except VeridicalError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
-            return [_failed(type(error).__name__)] * len(queries)
-        if len(measured) != len(queries):
-            return [_failed("wrong number of measurements")] * len(queries)
-        return [m if isinstance(m, Measurement) else _failed("not a measurement") for m in measured]
-
-
-def _failed(detail: str) -> Unmeasured:
-    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 SLOW = ("numpy", "onnxruntime", "tokenizers", "pydantic", "rich", "typer", "jinja2")
+SLOW += ("sqlalchemy", "alembic", "prompt_toolkit")
 
 
 def loaded_after(code: str) -> set[str]:

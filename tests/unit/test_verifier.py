@@ -241,3 +241,18 @@ def test_an_error_about_a_text_does_not_carry_the_text() -> None:
     with pytest.raises(TextError) as caught:
         check("a lone \ud800 surrogate")
     assert caught.value.__context__ is None
+
+
+def test_queries_go_to_the_backend_in_batches_of_the_size_asked_for() -> None:
+    sizes: list[int] = []
+
+    class Counting(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            sizes.append(len(queries))
+            return await super().estimate(queries)
+
+    backend = Counting(lambda _: fake_estimate(0.9))
+    answer = "The lamp is red. The door is blue. The roof is green."
+    anyio.run(partial(Verifier(backend, batch_size=2).check, answer, {"S1": answer}))
+    assert max(sizes) == 2
+    assert sum(sizes) == len(backend.queries)

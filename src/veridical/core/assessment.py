@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Stage
+from veridical.core.types import ClaimExtraction, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -64,7 +64,7 @@ class Summary:
 
     `overall_confidence` is the mean p1 of the checked claims that could be measured, None if none
     could. `tokens` and `cost_usd` are None when the backend does not know them, `cascade` when it
-    is none.
+    is none. They count what the text model took that found the claims, if there is one, too.
     """
 
     outcome: Outcome
@@ -79,6 +79,7 @@ class Summary:
     cost_usd: float | None = None
     tokens: int | None = None
     cascade: Savings | None = None
+    extraction: ClaimExtraction = field(default_factory=ClaimExtraction)
 
 
 @dataclass(frozen=True)

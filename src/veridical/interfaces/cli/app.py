@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from veridical.interfaces.cli import check, config, doctor, evaluate, extract, quotes
+from veridical.interfaces.cli import (
+    calibrate,
+    check,
+    config,
+    doctor,
+    evaluate,
+    extract,
+    feedback,
+    quotes,
+    repl,
+    trajectory,
+)
 
 # Plain help: the rich one alone would take longer to load than all of `veridical --help` may.
 app = typer.Typer(
@@ -20,7 +31,11 @@ app.command("check", epilog=check.EXAMPLES)(check.check)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("extract", epilog=extract.EXAMPLES)(extract.extract)
 app.command("quotes", epilog=quotes.EXAMPLES)(quotes.quotes)
+app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
+app.command("repl", epilog=repl.EXAMPLES)(repl.repl)
+app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
+app.add_typer(feedback.app, name="feedback", help="Say which verdicts were right.")
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 
 

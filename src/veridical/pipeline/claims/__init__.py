@@ -1,7 +1,16 @@
 """Text -> claims: sentences with exact offsets, citations, confidence, atomic parts."""
 
+from veridical.pipeline.claims.decomposition import cut, decomposition_request
 from veridical.pipeline.claims.extract import extract_claims
+from veridical.pipeline.claims.merging import decompose
 from veridical.pipeline.claims.selection import select
 from veridical.pipeline.claims.sentences import split_sentences
 
-__all__ = ["extract_claims", "select", "split_sentences"]
+__all__ = [
+    "cut",
+    "decompose",
+    "decomposition_request",
+    "extract_claims",
+    "select",
+    "split_sentences",
+]

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical.core.assessment import Outcome, Savings, Summary
-from veridical.core.types import Estimate, Measurement
+from veridical.core.types import ClaimExtraction, Estimate, Measurement
 from veridical.core.verdicts import Status, Verdict
 
 if TYPE_CHECKING:
@@ -21,18 +21,20 @@ def summarise(
     *,
     sentences: int,
     latency_ms: float,
+    extraction: ClaimExtraction | None = None,
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
     `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
-    it. What came from the cache was paid for before.
+    it, and over what the text model took that found the claims. What came from the cache was paid
+    for before.
     """
+    extraction = extraction or ClaimExtraction()
+    asked = [extraction] if extraction.pieces else []
     savings = Savings.of(measured)
     estimates = [m for m in measured if isinstance(m, Estimate)]
     checked = [verdict for verdict in verdicts if verdict.checked]
-    skipped = Counter(
-        str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked
-    )
+    skipped = Counter(str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked)
     counts = Counter(verdict.status for verdict in checked)
     gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]
@@ -46,9 +48,12 @@ def summarise(
         max_gap_bits=max(gaps, default=None),
         overall_confidence=sum(probabilities) / len(probabilities) if probabilities else None,
         latency_ms=latency_ms,
-        cost_usd=_total([0.0 if e.cached else e.cost_usd for e in estimates]),
-        tokens=_total([0 if e.cached else e.tokens for e in estimates]),
+        cost_usd=_total(
+            [0.0 if e.cached else e.cost_usd for e in estimates] + [e.cost_usd for e in asked]
+        ),
+        tokens=_total([0 if e.cached else e.tokens for e in estimates] + [e.tokens for e in asked]),
         cascade=savings if savings.asked_first else None,
+        extraction=extraction,
     )
 
 

@@ -12,7 +12,15 @@ from veridical.core.views import view
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, Savings
-    from veridical.core.types import BackendInfo, Claim, Measurement, Piece, Span
+    from veridical.core.types import (
+        BackendInfo,
+        Claim,
+        ClaimExtraction,
+        EvidenceMap,
+        Measurement,
+        Piece,
+        Span,
+    )
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
 
 SCHEMA = "veridical.report/1"
@@ -55,7 +63,12 @@ def _policy(assessment: Assessment) -> Document:
 
 
 def _backend(backend: BackendInfo) -> Document:
-    return {"name": backend.name, "model": backend.model, "estimator": backend.estimator.value}
+    return {
+        "name": backend.name,
+        "model": backend.model,
+        "estimator": backend.estimator.value,
+        "fingerprint": backend.fingerprint,
+    }
 
 
 def _summary(assessment: Assessment) -> Document:
@@ -73,6 +86,27 @@ def _summary(assessment: Assessment) -> Document:
         "cost_usd": _number(summary.cost_usd),
         "tokens": summary.tokens,
         "cascade": _cascade(summary.cascade),
+        "extraction": _extraction(summary.extraction),
+    }
+
+
+def _extraction(extraction: ClaimExtraction) -> Document:
+    return {
+        "method": extraction.method.value,
+        "model": extraction.model,
+        "pieces": extraction.pieces,
+        "fallen_back": extraction.fallen_back,
+        "fallback": extraction.fallback.value if extraction.fallback else None,
+        "proposed": extraction.proposed,
+        "dropped_unanchored": extraction.dropped_unanchored,
+        "dropped_unfaithful": extraction.dropped_unfaithful,
+        "dropped_excluded": extraction.dropped_excluded,
+        "dropped_repeated": extraction.dropped_repeated,
+        "unknown_sources": extraction.unknown_sources,
+        "filled": extraction.filled,
+        "tokens": extraction.tokens,
+        "cost_usd": _number(extraction.cost_usd),
+        "latency_ms": _number(extraction.latency_ms),
     }
 
 
@@ -103,7 +137,15 @@ def _asserted(claim: Claim) -> Document:
         "skipped": claim.skipped.value if claim.skipped else None,
         "confidence": _number(confidence.value) if confidence else None,
         "confidence_stated": bool(confidence and confidence.stated),
+        **_hint(claim.evidence_map),
     }
+
+
+def _hint(found: EvidenceMap | None) -> Document:
+    """Return which sources a text model named; nothing if none was asked."""
+    if found is None:
+        return {}
+    return {"evidence_map": {"sources": list(found.sources), "used": found.used}}
 
 
 def _judged(verdict: Verdict) -> Document:

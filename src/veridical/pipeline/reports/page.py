@@ -296,4 +296,6 @@ def _made_by(assessment: Assessment) -> str:
         parts.append(f"{summary.cost_usd:.4f} USD")
     if summary.cascade is not None:
         parts.append(words.savings(summary.cascade))
+    if summary.extraction.model is not None:
+        parts.append(words.extraction(summary.extraction))
     return ", ".join(parts)

@@ -209,6 +209,8 @@ class _Terminal:
         made_by += f", {summary.latency_ms:,.0f} ms"
         if summary.cascade is not None:
             made_by += f"; {words.savings(summary.cascade)}"
+        if summary.extraction.model is not None:
+            made_by += f"; {words.extraction(summary.extraction)}"
         return self._ink(made_by, "grey50")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.assessment import Assessment, Savings, Summary
-    from veridical.core.types import Citation, Measurement
+    from veridical.core.types import Citation, ClaimExtraction, Measurement
     from veridical.core.verdicts import Verdict
 
 EXCLUDED = "excluded"
@@ -225,6 +225,27 @@ def savings(saved: Savings) -> str:
     asked = f"asked {saved.asked_second:,} of {count(saved.asked_first, 'time')}"
     stood_in = f", the first stood in for {saved.stood_in:,}" if saved.stood_in else ""
     return f"the second backend was spared {saved.saved or 0.0:.0%} ({asked}{stood_in})"
+
+
+def extraction(found: ClaimExtraction) -> str:
+    """Say who found the claims, what of the text model's was dropped, and what the rules did."""
+    if found.pieces == 0:
+        return f"claims by the rules, nothing for {found.model} to take apart"
+    why = f" ({found.fallback.value})" if found.fallback else ""
+    if found.fallen_back == found.pieces:
+        return f"claims by the rules, as {found.model} gave none that could be read{why}"
+    dropped = {
+        "not in the answer": found.dropped_unanchored,
+        "not what it says": found.dropped_unfaithful,
+        "no assertion": found.dropped_excluded,
+        "twice": found.dropped_repeated,
+    }
+    lost = [f"{n:,} {name}" for name, n in dropped.items() if n]
+    said = f"claims by {found.model}: {found.proposed:,} proposed"
+    said += f", dropped {', '.join(lost)}" if lost else ""
+    said += f"; {found.filled:,} put back by the rules" if found.filled else ""
+    fallen = f"{found.fallen_back:,} of {count(found.pieces, 'piece')} left to them{why}"
+    return f"{said}; {fallen}" if found.fallen_back else said
 
 
 def count(n: int, noun: str) -> str:

@@ -1,0 +1,161 @@
+"""Putting questions to models: in chunks, with what they fail at as values.
+
+A backend estimates, a text model takes answers apart; neither can break the host.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+import anyio
+import anyio.to_thread
+
+from veridical.core.types import Generated, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.errors import VeridicalError
+from veridical.pipeline.claims import cut, decompose, decomposition_request
+from veridical.pipeline.judgement import Reading, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from veridical.core.policy import Policy
+    from veridical.core.ports import Backend, TextModel
+    from veridical.core.types import ClaimSet, Passage, Source, TextRequest
+    from veridical.pipeline.claims.decomposition import Piece
+
+CHUNK = 64
+"""Queries that go to the backend at once; progress is told after each chunk."""
+
+PIECES = 4
+"""Pieces of an answer that a text model is asked to take apart at once."""
+
+_NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
+
+
+class Progress(Protocol):
+    """Is told how many of the model's answers are in."""
+
+    def __call__(self, done: int, total: int, /) -> None:
+        """Say that `done` of `total` queries are answered; `total` may grow."""
+        ...
+
+
+class Asker:
+    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
+
+    `measured` is every answer so far, in the order of asking.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        question: str | None,
+        progress: Progress | None,
+        *,
+        batch_size: int = CHUNK,
+    ) -> None:
+        self._backend = backend
+        self._batch_size = batch_size
+        self._question = question
+        self._progress = progress
+        self._total = 0
+        self.measured: list[Measurement] = []
+
+    async def read(
+        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
+    ) -> list[Reading]:
+        """Return what the passages of each claim, read one by one, say of it together."""
+        queries = [
+            Query(claim, passage.text, self._question)
+            for claim, passages in contexts
+            for passage in passages
+        ]
+        measured = iter(await self._ask(queries))
+        return [
+            combine(passages, [next(measured) for _ in passages], policy)
+            if passages
+            else Reading(_NOT_ASKED)
+            for _, passages in contexts
+        ]
+
+    async def _ask(self, queries: Sequence[Query]) -> list[Measurement]:
+        first = len(self.measured)
+        self._total += len(queries)
+        self._tell()
+        for start in range(0, len(queries), self._batch_size):
+            self.measured += await self._estimate(queries[start : start + self._batch_size])
+            self._tell()
+        return self.measured[first:]
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(len(self.measured), self._total)
+
+    async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        try:
+            measured = list(await self._backend.estimate(queries))
+        except VeridicalError:
+            raise
+        except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
+            return [_failed(type(error).__name__)] * len(queries)
+        if len(measured) != len(queries):
+            return [_failed("wrong number of measurements")] * len(queries)
+        return [m if isinstance(m, Measurement) else _failed("not a measurement") for m in measured]
+
+
+class Decomposer:
+    """Has a text model take answers apart; what it cannot do is left to the rules."""
+
+    def __init__(self, model: TextModel, max_tokens: int, timeout_s: float) -> None:
+        self._model = model
+        self._max_tokens = max_tokens
+        self._timeout_s = timeout_s
+
+    async def decomposed(
+        self, answer: str, rules: ClaimSet, sources: Mapping[str, Source]
+    ) -> ClaimSet:
+        """Return the claims by the model in place of those by the rules."""
+        started = perf_counter()
+        texts = {source.id: source.text for source in sources.values()}
+        replies = await self._asked(answer, cut(rules), texts)
+        claims = await anyio.to_thread.run_sync(decompose, answer, rules, replies, tuple(texts))
+        info = self._model.info
+        extraction = replace(
+            claims.extraction,
+            model=f"{info.name}:{info.model}",
+            latency_ms=(perf_counter() - started) * 1000,
+        )
+        return replace(claims, extraction=extraction)
+
+    async def _asked(
+        self, answer: str, pieces: Sequence[Piece], sources: Mapping[str, str]
+    ) -> dict[Piece, Generated | Unmeasured]:
+        """Return what the model says to each piece; those that wait for others have more time."""
+        replies: dict[Piece, Generated | Unmeasured] = dict.fromkeys(
+            pieces, Unmeasured(UnmeasuredReason.TIMEOUT)
+        )
+        free = anyio.CapacityLimiter(PIECES)
+
+        async def ask(piece: Piece) -> None:
+            request = decomposition_request(answer, piece, sources, max_tokens=self._max_tokens)
+            async with free:
+                replies[piece] = await self._reply(request)
+
+        with anyio.move_on_after(self._timeout_s * len(pieces)):
+            async with anyio.create_task_group() as group:
+                for piece in pieces:
+                    group.start_soon(ask, piece)
+        return replies
+
+    async def _reply(self, request: TextRequest) -> Generated | Unmeasured:
+        try:
+            reply = await self._model.generate(request)
+        except Exception as error:  # noqa: BLE001 -- there are the rules; a model must not break the host
+            return _failed(type(error).__name__)
+        return reply if isinstance(reply, Generated | Unmeasured) else _failed("not a text")
+
+
+def _failed(detail: str) -> Unmeasured:
+    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)

