@@ -13,6 +13,7 @@ VeridicalError                  catch this to catch them all
 ├── MissingExtraError (ImportError)  an optional dependency is not installed
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
 ├── StoreError (RuntimeError)        the database cannot be opened, read or written
+├── FactRejectedError           raised only by a strict `Memory.remember`, as one of its two kinds
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
 Messages carry ids, counts, offsets and types, never text of an answer, a claim or a source.
@@ -99,6 +100,10 @@ class BackendError(VeridicalError, RuntimeError):
 
 class StoreError(VeridicalError, RuntimeError):
     """The database that keeps things from run to run cannot be opened, read or written."""
+
+
+class FactRejectedError(VeridicalError):
+    """A fact is not kept: `veridical.memory.FactNotGrounded` or `FactContradicted`."""
 
 
 class FlaggedError(VeridicalError):

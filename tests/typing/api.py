@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import veridical
 from veridical.applications.phq8 import EvidenceExtractor
 from veridical.composition import build_text_model
 from veridical.core.types import Estimate, Unmeasured
+from veridical.orchestrator import Choice, Orchestrator, VerificationConfig, from_text_model
 from veridical.testing import (
     FakeBackend,
     FakeTextModel,
@@ -65,3 +68,23 @@ async def extracted(transcript: str) -> dict[str, list[str]]:
 
 def bits() -> float:
     return veridical.budget_gap_bits(0.95, 0.5, 0.99) + veridical.required_bits(0.95, 0.5)
+
+
+async def orchestrated(model: FakeTextModel, text: str) -> str:
+    async def generate(prompt: str, /, *, context: Mapping[str, str]) -> str:
+        return prompt + "".join(context)
+
+    def plain(prompt: str, /, *, context: Mapping[str, str]) -> str:
+        return prompt + "".join(context)
+
+    verifier = veridical.Verifier.from_settings()
+    flagging = Orchestrator(generate, verifier, trajectory="runs.jsonl")
+    Orchestrator(plain, veridical.SyncVerifier.from_settings(), on_failure="retry")
+    Orchestrator(from_text_model(model, max_tokens=200), verifier)
+    Orchestrator(
+        model,
+        config=VerificationConfig(on_failure="ask", mode="full"),
+        ask=lambda report: Choice.FLAG if report.flagged else Choice.ACCEPT,
+    )
+    answer = await flagging.process("When did it open?", {"S1": text}, verify=True)
+    return answer.text if answer.failure is None else answer.original

@@ -51,6 +51,26 @@ def test_slices_join_without_repetition_and_in_the_same_order_every_time(data: P
     assert mix(data, *options) == first
 
 
+def test_a_share_of_a_kind_is_kept_and_the_first_pattern_counts(data: Path) -> None:
+    assert mix(data, "--take", f"{data}::", "--share", "s:supported=0") == []
+    kept = mix(data, "--take", f"{data}::", "--share", "s:not*=0", "--share", "s=1")
+    assert len(kept) == 40
+    assert 5 < len(mix(data, "--take", f"{data}::", "--share", "s=0.5")) < 35
+
+
+def test_rows_of_one_claim_stay_together(tmp_path: Path) -> None:
+    source = tmp_path / "pairs.jsonl.gz"
+    with gzip.open(source, "wt", encoding="utf-8") as file:
+        file.writelines(
+            json.dumps({"evidence": f"E{i}", "claim": f"C{i % 9}", "label": "l", "source": "s"})
+            + "\n"
+            for i in range(27)
+        )
+    claims = [row["claim"] for row in mix(source, "--take", f"{source}::")]
+    assert [len(set(claims[i : i + 3])) for i in range(0, 27, 3)] == [1] * 9
+    assert claims[::3] != sorted(claims[::3])
+
+
 def test_an_attacked_row_keeps_its_label_and_its_texts(data: Path) -> None:
     found = mix(data, "--take", f"{data}::", "--attacked", "1")
     for row in found:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from veridical.interfaces.cli import (
+    audit,
     calibrate,
     check,
     config,
@@ -16,6 +17,7 @@ from veridical.interfaces.cli import (
     feedback,
     quotes,
     repl,
+    traces,
     trajectory,
 )
 
@@ -31,11 +33,13 @@ app.command("check", epilog=check.EXAMPLES)(check.check)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("extract", epilog=extract.EXAMPLES)(extract.extract)
 app.command("quotes", epilog=quotes.EXAMPLES)(quotes.quotes)
+app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("repl", epilog=repl.EXAMPLES)(repl.repl)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(feedback.app, name="feedback", help="Say which verdicts were right.")
+app.add_typer(traces.app, name="traces", help="Look at reasoning traces, and verify them.")
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 
 

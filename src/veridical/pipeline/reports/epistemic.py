@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from veridical.core.epistemic import ClaimVerification, HallucinationReport, TraceAudit
+    from veridical.core.epistemic import (
+        ClaimVerification,
+        HallucinationReport,
+        StepAudit,
+        TraceAudit,
+    )
     from veridical.core.similarity import Contradictions
     from veridical.core.verdicts import Verdict
 
@@ -36,6 +41,7 @@ _QUIET = "grey50"
 _CELLS = 16
 _SHOWN = 160
 _PIECES = 3
+_STEPS = 200
 
 
 class Layout:
@@ -119,24 +125,35 @@ class Layout:
     # --- steps -------------------------------------------------------------------------------
 
     def audit(self, audit: TraceAudit) -> RenderableType:
-        """Return the steps of a trace with their labels; the first that does not hold is marked."""
-        head, _, _ = str(audit).partition("\n")
-        table = _table("", "step", "label", "p1", "", "why")
-        for step in audit.steps:
+        """Return the conclusion about a trace, its steps with their labels, and its answer.
+
+        The first step that does not hold is bold.
+        """
+        table = _table("", "step", "label", "p1", "gap", "", "why")
+        for step in audit.steps[:_STEPS]:
             status = step.verification.status
             style = _STYLES[status]
-            first = step is audit.first_error
             table.add_row(
                 self._ink(self._mark(status), style),
                 self._ink(step.id, style),
                 self._ink(step.label or "not measured", style),
                 self._ink(_probability(step.verification.p1)),
-                self._ink(_cut(step.text), "bold" if first else ""),
-                self._ink(_rule(step.verification.rule), _QUIET),
+                self._ink(figures.signed(step.verification.budget_gap)),
+                self._ink(_cut(step.text), "bold" if step is audit.first_error else ""),
+                self._ink(_step_rule(step), _QUIET),
             )
-        return Group(
-            self._ink(head, _STYLES["contradicted" if audit.first_error else "supported"]), table
-        )
+        head = [self._ink(line, self._audit_style(audit)) for line in audit.overview()]
+        if (more := len(audit.steps) - _STEPS) > 0:
+            head.append(self._ink(f"The first {_STEPS} steps are shown, {more} are not"))
+        tail = () if audit.post_hoc is None else map(self._ink, audit.post_hoc.lines())
+        return Group(*head, table, *tail)
+
+    @staticmethod
+    def _audit_style(audit: TraceAudit) -> str:
+        if audit.overall is not None and audit.overall.soundness.value == "UNAUDITABLE":
+            return _STYLES["undetermined"]
+        valid = audit.overall is None or audit.overall.soundness.value == "VALID"
+        return _STYLES["supported" if valid and audit.first_error is None else "contradicted"]
 
     # --- parts -------------------------------------------------------------------------------
 
@@ -170,6 +187,12 @@ def _probability(value: float | None) -> str:
 
 def _rule(rule: str) -> str:
     return " ".join(rule.replace("_", " ").replace(":", ": ").split())
+
+
+def _step_rule(step: StepAudit) -> str:
+    """Return the rule that decided about a step, and what is wrong with its citations."""
+    faults = [f"{cited.id} is {cited.kind.value}" for cited in step.citations if cited.fault]
+    return ", ".join([_rule(step.verification.rule), *faults])
 
 
 def _cut(text: str, limit: int = _SHOWN) -> str:

@@ -1,0 +1,85 @@
+"""What the shell prints: results as tables or as JSON, messages on stderr."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.text import Text
+
+from veridical.core.epistemic import (
+    ClaimVerification,
+    HallucinationReport,
+    StepAudit,
+    TraceAudit,
+    Verifications,
+)
+from veridical.core.similarity import Contradictions, Measure
+from veridical.pipeline.reports import Report, text
+from veridical.pipeline.reports.epistemic import Layout
+from veridical.pipeline.reports.visible import visible
+from veridical.repl import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import RenderableType
+
+
+class Display:
+    """Prints values for people, or with `json` one JSON document a line."""
+
+    def __init__(self, *, json: bool = False) -> None:
+        self._json = json
+
+    def show(self, value: object) -> None:
+        """Print a value; None is nothing to print."""
+        if value is None:
+            return
+        if self._json:
+            sys.stdout.write(_as_json(value) + "\n")
+            return
+        console = Console()
+        console.print(_as_rich(value, console), soft_wrap=isinstance(value, str))
+
+    def say(self, line: str) -> None:
+        """Print a line of the shell's own; with `json` on stderr, where it is in nobody's way."""
+        Console(stderr=self._json).print(Text(visible(line)), soft_wrap=True)
+
+
+def _as_rich(value: object, console: Console) -> RenderableType:
+    layout = Layout(console.encoding)
+    if isinstance(value, Answer):
+        return _answer(value, layout)
+    if isinstance(value, Report):
+        return text.layout(value, console)
+    ways: dict[type, Callable[[Any], RenderableType]] = {
+        HallucinationReport: layout.report,
+        ClaimVerification: layout.claim,
+        Verifications: layout.claims,
+        TraceAudit: layout.audit,
+        StepAudit: lambda step: layout.audit(TraceAudit((step,))),
+    }
+    if type(value) in ways:
+        return ways[type(value)](value)
+    said = str(value) if isinstance(value, str | Measure | Contradictions) else repr(value)
+    return Text(visible(said))
+
+
+def _answer(answer: Answer, layout: Layout) -> RenderableType:
+    said = Text(visible(answer))
+    return said if answer.report is None else Group(said, Text(), layout.report(answer.report))
+
+
+def _as_json(value: object) -> str:
+    if isinstance(value, Verifications):
+        value = [claim.to_dict() for claim in value]
+    to_dict = getattr(value, "to_dict", None)
+    if callable(to_dict):
+        value = to_dict()
+    try:
+        return json_module.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return json_module.dumps(repr(value), ensure_ascii=False)

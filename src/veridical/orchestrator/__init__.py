@@ -1,0 +1,45 @@
+"""Verification around any function that answers questions: check, retry, annotate or ask.
+
+orchestrator = Orchestrator(generate, verifier, on_failure="retry")
+answer = await orchestrator.process("Who built it?", {"history.md": text})
+print(answer.text)
+"""
+
+from veridical.orchestrator.annotation import annotate
+from veridical.orchestrator.config import VerificationConfig
+from veridical.orchestrator.generation import ANSWERING, Generate, from_text_model
+from veridical.orchestrator.guidance import guidance
+from veridical.orchestrator.loop import Ask, Orchestrator
+from veridical.orchestrator.results import (
+    Action,
+    Answer,
+    Attempt,
+    Choice,
+    Failure,
+    FailureKind,
+    Replacement,
+    Skipped,
+    Spent,
+)
+from veridical.orchestrator.trajectory import Trajectory
+
+__all__ = [
+    "ANSWERING",
+    "Action",
+    "Answer",
+    "Ask",
+    "Attempt",
+    "Choice",
+    "Failure",
+    "FailureKind",
+    "Generate",
+    "Orchestrator",
+    "Replacement",
+    "Skipped",
+    "Spent",
+    "Trajectory",
+    "VerificationConfig",
+    "annotate",
+    "from_text_model",
+    "guidance",
+]

@@ -1,0 +1,135 @@
+"""Marks at the uncertain claims of an answer, and a legend; nothing else in the text changes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from veridical.core.types import ClaimKind
+from veridical.core.verdicts import Role
+from veridical.orchestrator.guidance import PIECES, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.assessment import Assessment
+    from veridical.core.verdicts import Verdict
+
+_CLAIM_SHOWN = 120
+_EVIDENCE_SHOWN = 200
+_ROW = frozenset({ClaimKind.TABLE_ROW, ClaimKind.HEADING})
+# What a mark must not stand inside of: inline code, links and images, tags and addresses.
+_WHOLE = re.compile(
+    r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?P=ticks)(?!`)"
+    r"|!?\[[^\[\]\n]*\]\([^()\s]*\)"
+    r"|<[^<>\n]*>"
+    r"|https?://[^\s<>()|]+"
+)
+_CLOSING = re.compile(r"[*_~`\"'”’»)\]}]+")
+_MARKUP = re.compile(r"[\\`<\[]")
+_SAYS = {
+    Role.CONTRADICTS: "{source} says: “{text}”",
+    Role.SUPPORTS: "{source} carries a part of it: “{text}”",
+    Role.NEAREST: "nearest in {source}: “{text}”",
+}
+
+
+def annotate(report: Assessment) -> str:
+    """Return the answer with a mark such as `[?1]` at each flagged claim, and a legend behind it.
+
+    No character of the answer is lost or moved to another place. Claims inside a block of code get
+    no mark, only a line of the legend. Without flagged claims the answer is returned as it is.
+    """
+    text, flagged = report.answer, report.flagged
+    if not flagged:
+        return text
+    mark = _mark(text)
+    places = [_place(text, verdict) for verdict in flagged]
+    marked = _insert(text, places, mark)
+    legend = [
+        _entry(mark.format(number), verdict, named=place is None)
+        for number, (verdict, place) in enumerate(zip(flagged, places, strict=True), start=1)
+    ]
+    return f"{marked}\n\n---\n\n{_title(len(flagged))}\n\n" + "\n".join(legend)
+
+
+def _mark(text: str) -> str:
+    """Return the form of a mark that the text has none of."""
+    signs = "?"
+    while f"[{signs}" in text:
+        signs += "?"
+    return f"[{signs}{{}}]"
+
+
+def _insert(text: str, places: Sequence[int | None], mark: str) -> str:
+    """Return the text with the marks in their places, from the end backwards."""
+    marked = text
+    for number, place in sorted(enumerate(places, start=1), key=_from_the_end):
+        if place is not None:
+            marked = marked[:place] + _fitted(mark.format(number), text, place) + marked[place:]
+    return marked
+
+
+def _from_the_end(numbered: tuple[int, int | None]) -> tuple[int, int]:
+    number, place = numbered
+    return (-1 if place is None else -place, -number)
+
+
+def _place(text: str, verdict: Verdict) -> int | None:
+    """Return where the mark of a claim goes; None if there is no place for it."""
+    claim = verdict.claim
+    if claim.kind is ClaimKind.CODE:
+        return None
+    line_end = text.find("\n", claim.span.end)
+    line_end = len(text) if line_end < 0 else line_end
+    row = text[claim.span.start : line_end].rstrip()
+    if claim.kind in _ROW and row.endswith("|") and not row.endswith("\\|"):
+        # Inside the last cell: behind its bar, a mark would be a cell of its own.
+        return claim.span.start + len(row[:-1].rstrip())
+    return _after_markup(text, claim.span.end)
+
+
+def _after_markup(text: str, place: int) -> int:
+    """Return the first place from `place` on that is inside of nothing that would break."""
+    closing = _CLOSING.match(text, place)
+    place = closing.end() if closing else place
+    start = max(text.rfind("\n", 0, place), 0)
+    for whole in _WHOLE.finditer(text, start):
+        if whole.start() >= place:
+            break
+        place = max(place, whole.end())
+    return place
+
+
+def _fitted(mark: str, text: str, place: int) -> str:
+    """Return a mark that neither joins the word before it nor makes a link with what follows."""
+    before, after = text[place - 1 : place], text[place : place + 1]
+    glued = before.isalnum() or before in {"/", "\\", "!"}
+    return (" " if glued else "") + mark + (" " if after and after in "([:" else "")
+
+
+def _title(count: int) -> str:
+    claims = "This claim is" if count == 1 else f"These {count} claims are"
+    return f"{claims} not confirmed by the sources:"
+
+
+def _entry(mark: str, verdict: Verdict, *, named: bool) -> str:
+    parts = [verdict.status.value.replace("_", " ")]
+    if named:
+        parts[0] += f" (“{_literal(verdict.claim.text, _CLAIM_SHOWN)}”)"
+    missing = [cite.id for cite in verdict.citations if not cite.resolved]
+    if missing:
+        parts.append("no source " + ", ".join(_literal(cited, _CLAIM_SHOWN) for cited in missing))
+    parts += [
+        _SAYS[piece.role].format(
+            source=_literal(piece.source, _CLAIM_SHOWN),
+            text=_literal(piece.text, _EVIDENCE_SHOWN),
+        )
+        for piece in verdict.evidence[:PIECES]
+    ]
+    return f"- {mark} " + "; ".join(parts)
+
+
+def _literal(text: str, shown: int) -> str:
+    """Return a text that Markdown takes as it is: no link, image, tag or code begins in it."""
+    return _MARKUP.sub(r"\\\g<0>", quoted(text, shown))

@@ -1,0 +1,71 @@
+"""Calling what others wrote: sync or async, and no longer than it may take."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+import anyio.to_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def call(function: Callable[P, T | Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what a function returns; one that is not async runs in a thread."""
+    found: Any
+    if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 -- an object whose __call__ is async
+    ):
+        found = function(*args, **kwargs)
+    else:
+        found = await anyio.to_thread.run_sync(
+            partial(function, *args, **kwargs), abandon_on_cancel=True
+        )
+    if inspect.isawaitable(found):
+        found = await found
+    result: T = found
+    return result
+
+
+class Allowance:
+    """Seconds that verification may add to one answer; every use takes from what is left."""
+
+    def __init__(self, seconds: float) -> None:
+        self.left_s = seconds
+
+    async def spend(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Return what a coroutine returns; `TimeoutError` when the allowance is used up.
+
+        It is then cancelled, but not waited for: even what ignores that cannot hold up the answer.
+        """
+        started = perf_counter()
+        task = asyncio.ensure_future(coroutine)
+        try:
+            done, _ = await asyncio.wait({task}, timeout=max(self.left_s, 0.0))
+        finally:
+            self.left_s -= perf_counter() - started
+            if not task.done():
+                task.cancel()
+                task.add_done_callback(_forget)
+        if not done:
+            raise TimeoutError
+        if task.cancelled():  # by its own doing: nobody cancelled the caller
+            raise _CancelledItselfError
+        return task.result()
+
+
+class _CancelledItselfError(Exception):
+    """What was called ended with a cancellation that was not asked for."""
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    """Take an exception that comes too late, so that it is not reported as one nobody took."""
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,166 @@
+"""The checkpoint behind each answer: whether it is verified, and what comes of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio
+
+from veridical.core.assessment import Assessment, Outcome
+from veridical.core.types import Unmeasured
+from veridical.core.verdicts import Status
+from veridical.orchestrator.calls import call
+from veridical.orchestrator.results import (
+    Attempt,
+    Failure,
+    FailureKind,
+    Skipped,
+    Spent,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+
+    from veridical import Report
+    from veridical.core.policy import Policy
+    from veridical.orchestrator.calls import Allowance
+    from veridical.orchestrator.config import VerificationConfig
+
+MIN_CHARACTERS = 100
+"""SPEC-16: a shorter answer is probably a simple one."""
+
+
+class Checks(Protocol):
+    """What the checkpoint asks of a verifier: a `Verifier` or a `SyncVerifier` has it."""
+
+    @property
+    def check(self) -> Callable[..., Any]:
+        """Return the report on an answer; see `Verifier.check`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What an answer is verified with; blank sources are left out.
+
+    `wanted` is what the caller says: True verifies a short answer, too, False none at all.
+    """
+
+    sources: Mapping[str, str]
+    question: str | None
+    allowance: Allowance
+    wanted: bool | None = None
+
+
+class Checkpoint:
+    """Verifies attempts; what cannot be verified keeps the reason, and nothing is raised."""
+
+    def __init__(
+        self,
+        verifier: Checks | None,
+        config: VerificationConfig,
+        *,
+        max_concurrent_checks: int,
+    ) -> None:
+        self._verifier = verifier
+        self._config = config
+        self._policy = config.to_policy(getattr(verifier, "policy", None))
+        self._limit = max_concurrent_checks
+        self._running = 0
+        self._turn = None if config.parallel_verification else anyio.Lock()
+
+    async def examine(self, attempt: Attempt, case: Case) -> Attempt:
+        """Return the attempt with its report, or with the reason why there is none.
+
+        Where critical claims are acted upon, a sample that finds one is followed by a full check:
+        all of them are to be known, and later attempts are compared with this one.
+        """
+        again = attempt.number > 1  # an attempt to do better is compared in full, however short
+        skipped = self._skipped(attempt.text, case, again=again)
+        if skipped is not None:
+            return replace(attempt, skipped=skipped)
+        sampled = self._policy.mode == "sample"
+        full = replace(self._policy, mode="full") if sampled else self._policy
+        found = await self._check(attempt, case, full if again else self._policy)
+        if sampled and not again and found.critical and self._config.on_failure != "flag":
+            whole = await self._check(attempt, case, full)
+            spent = found.verification + whole.verification
+            found = replace(whole if whole.verified else found, verification=spent)
+        return found
+
+    def _skipped(self, text: str, case: Case, *, again: bool) -> Skipped | None:
+        first = not again
+        reasons = {
+            Skipped.NO_ANSWER: not text.strip(),
+            Skipped.NOT_WANTED: first and case.wanted is False,
+            Skipped.DISABLED: first and not self._config.enabled,
+            Skipped.TOO_SHORT: first and len(text) < MIN_CHARACTERS and not case.wanted,
+            Skipped.NO_EVIDENCE: first and not case.sources,
+            Skipped.LOAD: first and self._running >= self._limit,
+        }
+        return next((reason for reason, holds in reasons.items() if holds), None)
+
+    async def _check(self, attempt: Attempt, case: Case, policy: Policy) -> Attempt:
+        started = perf_counter()
+        self._running += 1
+        try:
+            report = await case.allowance.spend(self._report(attempt.text, case, policy))
+        except TimeoutError:
+            return _failed(attempt, FailureKind.TIMEOUT, "", started)
+        except Exception as error:  # noqa: BLE001 -- a failing verifier must not cost the answer
+            # Only the name: the message may quote the answer.
+            return _failed(attempt, FailureKind.VERIFIER_ERROR, type(error).__name__, started)
+        finally:
+            self._running -= 1
+        return _examined(attempt, report, started)
+
+    async def _report(self, text: str, case: Case, policy: Policy) -> Report:
+        if self._verifier is None:
+            msg = "there is no verifier"
+            raise TypeError(msg)
+        async with self._my_turn():
+            found: Report | None = await call(
+                self._verifier.check, text, case.sources, case.question, policy=policy
+            )
+        if not isinstance(found, Assessment):
+            msg = "what the verifier returned is no report"
+            raise TypeError(msg)
+        return found
+
+    @asynccontextmanager
+    async def _my_turn(self) -> AsyncIterator[None]:
+        if self._turn is None:
+            yield
+        else:
+            async with self._turn:
+                yield
+
+
+def _failed(attempt: Attempt, kind: FailureKind, detail: str, started: float) -> Attempt:
+    spent = Spent(None, None, (perf_counter() - started) * 1000)
+    return replace(attempt, failure=Failure(kind, detail), verification=spent)
+
+
+def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
+    summary = report.summary
+    spent = Spent(summary.cost_usd, summary.tokens, (perf_counter() - started) * 1000)
+    found = replace(attempt, report=report, verification=spent)
+    if summary.outcome is Outcome.UNDETERMINED:
+        return replace(found, failure=Failure(FailureKind.UNDETERMINED, _reason(report)))
+    if summary.outcome is Outcome.NOTHING_TO_CHECK:
+        return replace(found, skipped=Skipped.NOTHING_TO_CHECK)
+    return found
+
+
+def _reason(report: Report) -> str:
+    """Return the commonest reason why claims could not be measured."""
+    reasons = Counter(
+        verdict.p1.reason.value
+        for verdict in report.claims
+        if verdict.status is Status.UNDETERMINED and isinstance(verdict.p1, Unmeasured)
+    )
+    return reasons.most_common(1)[0][0] if reasons else ""

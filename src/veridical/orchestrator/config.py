@@ -1,0 +1,74 @@
+"""How answers are verified: SPEC-16's VerificationConfig."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from veridical.core.policy import Policy
+from veridical.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from veridical.core.policy import Mode
+
+OnFailure: TypeAlias = Literal["flag", "retry", "ask"]
+ON_FAILURE: tuple[OnFailure, ...] = get_args(OnFailure)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerificationConfig:
+    """What is verified, what counts as a failure, and what is done about it.
+
+    Names and defaults are those of SPEC-16, with two deviations: a `support_threshold` of None is
+    the backend's own calibrated one, and a `verification_model` of None is the backend of the
+    settings (the orchestrator reads it only if it is given no verifier).
+
+    `enabled` off returns every answer untouched. Flagged claims whose gap is above
+    `gap_threshold_bits` are critical, and so are contradicted ones and phantom citations: those
+    are what `on_failure` is about. `max_retries` is how often an answer is generated again.
+    `parallel_verification` off verifies one answer at a time; how many claims go to a backend at
+    once is a setting of that backend. `ConfigurationError` if a value is out of range.
+    """
+
+    enabled: bool = True
+    support_threshold: float | None = None
+    dependence_threshold: float = 0.3
+    gap_threshold_bits: float = 2.0
+    on_failure: OnFailure = "flag"
+    max_retries: int = 2
+    verification_model: str | None = None
+    max_claims_per_response: int | None = 10
+    parallel_verification: bool = True
+    mode: Mode = "sample"
+    sample_rate: float = 0.3
+
+    def __post_init__(self) -> None:
+        if self.on_failure not in ON_FAILURE:
+            msg = f"on_failure must be one of {', '.join(ON_FAILURE)}"
+            raise ConfigurationError(msg, hint="flag is the default")
+        retries = self.max_retries
+        if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
+            msg = "max_retries must be a whole number from 0"
+            raise ConfigurationError(msg, hint="2 is the default")
+        for name in ("enabled", "parallel_verification"):
+            if not isinstance(getattr(self, name), bool):
+                msg = f"{name} must be True or False"
+                raise ConfigurationError(msg, hint="True is the default")
+        self.to_policy()  # the other values are checked there
+
+    def to_policy(self, base: Policy | None = None) -> Policy:
+        """Return the policy of a check; what this configuration does not name is taken from `base`.
+
+        A `support_threshold` of None leaves that of `base`.
+        """
+        base = Policy() if base is None else base
+        own = self.support_threshold
+        return replace(
+            base,
+            support_threshold=base.support_threshold if own is None else own,
+            dependence_threshold=self.dependence_threshold,
+            gap_threshold_bits=self.gap_threshold_bits,
+            max_claims=self.max_claims_per_response,
+            mode=self.mode,
+            sample_rate=self.sample_rate,
+        )

@@ -1,0 +1,321 @@
+"""The orchestrator: generate, verify, and do something about what is not supported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeAlias
+from uuid import uuid4
+
+from veridical.errors import ConfigurationError
+from veridical.orchestrator.annotation import annotate
+from veridical.orchestrator.calls import Allowance, call
+from veridical.orchestrator.checkpoint import Case, Checkpoint, Checks
+from veridical.orchestrator.config import VerificationConfig
+from veridical.orchestrator.generation import Draft, Generate, as_generate, draft
+from veridical.orchestrator.guidance import guidance
+from veridical.orchestrator.results import (
+    Action,
+    Answer,
+    Attempt,
+    Choice,
+    Failure,
+    FailureKind,
+    Replacement,
+    Spent,
+    best_of,
+)
+from veridical.orchestrator.trajectory import Event, Recorder, Trajectory
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from veridical import Report
+    from veridical.core.ports import TextModel
+    from veridical.orchestrator.config import OnFailure
+
+Reply: TypeAlias = Choice | Replacement
+Ask: TypeAlias = "Callable[[Report], Reply | Awaitable[Reply]]"
+"""Looks at a report with critical claims and says what to do; a plain function may block."""
+
+_KEEP = "keep"
+_PASS = "pass"  # noqa: S105 -- a decision, no password
+_REPLACE = "replace"
+
+
+class Orchestrator:
+    """Answers questions with `generate`, and verifies each answer before it goes back.
+
+    `generate` is a `TextModel`, or a function of a prompt and a `context` (texts by source id),
+    async or not. `verifier` is a `Verifier` or a `SyncVerifier` that is open (which keeps a backend
+    that blocks away from the event loop); without one, that of the settings is used, with the
+    backend `config.verification_model` if that is set.
+
+    On critical claims, `on_failure` is: `flag`, mark them in the text; `retry`, generate again with
+    guidance, at most `max_retries` times, keep the best attempt and mark what is left; `ask`, let
+    the callback `ask` decide. Both override what `config` says. Flagged claims that are not
+    critical are marked only.
+
+    `trajectory` is a file that events are appended to, a function that is called with each, or a
+    `Trajectory`. Verification, retries included, adds at most `deadline_s` seconds to an answer
+    (the time `ask` takes aside), and is skipped while `max_concurrent_checks` are running. It never
+    raises: what fails is in the answer. One orchestrator may answer many questions at once.
+
+    orchestrator = Orchestrator(generate, Verifier.from_settings(), on_failure="retry")
+    answer = await orchestrator.process("When did it open?", {"S1": "It opened in 1998."})
+    print(answer.text)
+
+    `ConfigurationError` if an argument is out of range.
+    """
+
+    def __init__(  # noqa: PLR0913 -- the surface of the whole package, all but two have defaults
+        self,
+        generate: Generate | TextModel,
+        verifier: Checks | None = None,
+        *,
+        on_failure: OnFailure | None = None,
+        max_retries: int | None = None,
+        ask: Ask | None = None,
+        config: VerificationConfig | None = None,
+        trajectory: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None = None,
+        deadline_s: float = 30.0,
+        max_concurrent_checks: int = 8,
+    ) -> None:
+        given = {"on_failure": on_failure, "max_retries": max_retries}
+        own = {name: value for name, value in given.items() if value is not None}
+        self.config = replace(config or VerificationConfig(), **own)  # type: ignore[arg-type]
+        _ensure(ask, self.config, deadline_s, max_concurrent_checks)
+        if verifier is None and self.config.enabled:
+            verifier = _verifier(self.config)
+        self._setup = _Setup(
+            as_generate(generate),
+            Checkpoint(verifier, self.config, max_concurrent_checks=max_concurrent_checks),
+            self.config,
+            ask,
+            _trajectory(trajectory),
+            deadline_s,
+        )
+
+    async def process(
+        self, query: str, context: Mapping[str, str] | None = None, *, verify: bool | None = None
+    ) -> Answer:
+        """Return the answer to a question, verified against the texts of `context`.
+
+        `verify=False` returns it as it is generated, `verify=True` verifies even a short one.
+        Raises what `generate` raises on its first call, and nothing else.
+        """
+        return await _Run(self._setup, query, dict(context or {}), verify=verify).answer()
+
+
+@dataclass(frozen=True, slots=True)
+class _Setup:
+    """What all runs of an orchestrator have in common."""
+
+    generate: Generate
+    checkpoint: Checkpoint
+    config: VerificationConfig
+    ask: Ask | None
+    trajectory: Trajectory | None
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """What comes next; `final` if it is about the latest attempt, whichever is the best."""
+
+    name: str
+    final: bool = False
+    text: str | None = None
+    failure: Failure | None = None
+
+
+class _Run:
+    """One question on its way to an answer."""
+
+    def __init__(
+        self, setup: _Setup, query: str, context: Mapping[str, str], *, verify: bool | None
+    ) -> None:
+        self._setup = setup
+        self._config = setup.config
+        self._query = query
+        self._context = context
+        self._started = perf_counter()
+        self._allowance = Allowance(setup.deadline_s)
+        self._record = Recorder(setup.trajectory, uuid4().hex[:12])
+        self._case = Case(
+            {key: text for key, text in context.items() if not _blank(text)},
+            None if _blank(query) else query,
+            self._allowance,
+            verify,
+        )
+
+    async def answer(self) -> Answer:
+        self._record.started(self._query, self._context, self._config)
+        try:
+            found = await self._draft(self._query)
+        except Exception as error:
+            failure = Failure(FailureKind.GENERATE_ERROR, type(error).__name__)
+            self._record.not_attempted(1, failure, self._elapsed_ms)
+            self._record.broke_off(failure, self._elapsed_ms)
+            raise
+        self._record.attempted(1, self._query, found)
+        first = Attempt(1, found.text, found.spent)
+        try:
+            answer = await self._verified(first)
+        except Exception as error:  # noqa: BLE001 -- a bug of ours must not cost the answer
+            answer = self._untouched(first, type(error).__name__)
+        self._record.finished(answer)
+        return answer
+
+    async def _verified(self, first: Attempt) -> Answer:
+        attempts = [await self._examine(first)]
+        while True:
+            decision = await self._decide(attempts)
+            self._record.decided(attempts[-1].number, decision.name)
+            if decision.name != Choice.RETRY:
+                return self._settled(attempts, decision)
+            again = await self._again(attempts)
+            if isinstance(again, Failure):
+                decision = _Decision(Choice.FLAG, failure=again)
+                self._record.decided(attempts[-1].number, decision.name)
+                return self._settled(attempts, decision)
+            attempts.append(again)
+
+    async def _draft(self, prompt: str) -> Draft:
+        return await draft(self._setup.generate, prompt, self._context)
+
+    async def _examine(self, attempt: Attempt) -> Attempt:
+        examined = await self._setup.checkpoint.examine(attempt, self._case)
+        self._record.verified(examined)
+        return examined
+
+    async def _decide(self, attempts: list[Attempt]) -> _Decision:
+        latest = attempts[-1]
+        if not latest.verified:
+            return _Decision(_KEEP)
+        if not latest.flagged:
+            return _Decision(_PASS)
+        if not latest.critical or self._config.on_failure == "flag":
+            return _Decision(Choice.FLAG)
+        left = self._config.max_retries - latest.number + 1
+        repeats = latest.text in [earlier.text for earlier in attempts[:-1]]
+        if self._config.on_failure == "retry":
+            # A generator that repeats itself will do so again: it would read the same guidance.
+            return _Decision(Choice.RETRY if left > 0 and not repeats else Choice.FLAG)
+        return await self._asked(latest, left)
+
+    async def _asked(self, latest: Attempt, left: int) -> _Decision:
+        ask, report = self._setup.ask, latest.report
+        if ask is None or report is None:
+            return _Decision(Choice.FLAG)
+        try:
+            reply = await call(ask, report)
+        except Exception as error:  # noqa: BLE001 -- a failing callback must not cost the answer
+            failure = Failure(FailureKind.ASK_ERROR, type(error).__name__)
+            return _Decision(Choice.FLAG, failure=failure)
+        if isinstance(reply, Replacement) and isinstance(reply.text, str):
+            return _Decision(_REPLACE, final=True, text=reply.text)
+        if isinstance(reply, str) and reply == Choice.RETRY:
+            return _Decision(Choice.RETRY if left > 0 else Choice.FLAG)
+        if isinstance(reply, str) and reply in {Choice.ACCEPT, Choice.FLAG}:
+            return _Decision(str(reply), final=True)
+        failure = Failure(FailureKind.ASK_ERROR, f"an unknown reply ({type(reply).__name__})")
+        return _Decision(Choice.FLAG, failure=failure)
+
+    async def _again(self, attempts: list[Attempt]) -> Attempt | Failure:
+        """Return another attempt, which has read what is wrong with the latest one."""
+        latest, number = attempts[-1], len(attempts) + 1
+        found = guidance(latest.report) if latest.report else None
+        prompt = f"{self._query}\n\n{found}" if found else self._query
+        started = perf_counter()
+        try:
+            written = await self._allowance.spend(self._draft(prompt))
+        except TimeoutError:
+            failure = Failure(FailureKind.TIMEOUT, "generate")
+        except Exception as error:  # noqa: BLE001 -- there is an answer already
+            failure = Failure(FailureKind.GENERATE_ERROR, type(error).__name__)
+        else:
+            self._record.attempted(number, prompt, written)
+            return await self._compared(Attempt(number, written.text, written.spent), attempts)
+        self._record.not_attempted(number, failure, (perf_counter() - started) * 1000)
+        return failure
+
+    async def _compared(self, attempt: Attempt, before: list[Attempt]) -> Attempt:
+        """Return the attempt examined; of a text that was verified before, the result is known."""
+        known = next((old for old in before if old.verified and old.text == attempt.text), None)
+        if known is None:
+            return await self._examine(attempt)
+        found = replace(known, number=attempt.number, generation=attempt.generation)
+        found = replace(found, verification=Spent())
+        self._record.verified(found)
+        return found
+
+    # --- the end -----------------------------------------------------------------------------
+
+    def _settled(self, attempts: list[Attempt], decision: _Decision) -> Answer:
+        best = attempts[-1] if decision.final else best_of(attempts)
+        text, action = _outcome(best, decision)
+        return Answer(
+            text,
+            tuple(attempts),
+            best,
+            action,
+            self._elapsed_ms,
+            guidance(best.report) if best.verified and best.report else None,
+            decision.failure or best.failure or attempts[-1].failure,
+        )
+
+    def _untouched(self, first: Attempt, detail: str) -> Answer:
+        failure = Failure(FailureKind.INTERNAL_ERROR, detail)
+        failed = replace(first, failure=failure)
+        return Answer(
+            first.text, (failed,), failed, Action.NOT_VERIFIED, self._elapsed_ms, failure=failure
+        )
+
+    @property
+    def _elapsed_ms(self) -> float:
+        return (perf_counter() - self._started) * 1000
+
+
+def _outcome(best: Attempt, decision: _Decision) -> tuple[str, Action]:
+    if decision.text is not None:
+        return decision.text, Action.REPLACED
+    if not best.verified or best.report is None:
+        return best.text, Action.NOT_VERIFIED
+    if not best.flagged:
+        return best.text, Action.PASSED
+    if decision.name == Choice.ACCEPT:
+        return best.text, Action.ACCEPTED
+    return annotate(best.report), Action.FLAGGED
+
+
+def _blank(text: object) -> bool:
+    return isinstance(text, str) and not text.strip()
+
+
+def _verifier(config: VerificationConfig) -> Checks:
+    from veridical.settings import Settings
+    from veridical.verifier import Verifier
+
+    return Verifier.from_settings(Settings.load(backend=config.verification_model))
+
+
+def _trajectory(
+    given: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None,
+) -> Trajectory | None:
+    return given if given is None or isinstance(given, Trajectory) else Trajectory(given)
+
+
+def _ensure(
+    ask: object, config: VerificationConfig, deadline_s: float, max_concurrent_checks: int
+) -> None:
+    if config.on_failure == "ask" and ask is None:
+        msg = "on_failure is ask, but there is no callback to ask"
+        raise ConfigurationError(msg, hint="Pass ask=, a function that takes a report")
+    if not deadline_s > 0:
+        msg = "deadline_s must be a number of seconds above 0"
+        raise ConfigurationError(msg, hint="30 is the default")
+    if max_concurrent_checks < 1:
+        msg = "max_concurrent_checks must be a whole number from 1"
+        raise ConfigurationError(msg, hint="8 is the default")

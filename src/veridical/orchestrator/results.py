@@ -1,0 +1,212 @@
+"""What comes of a question: the answer to show, and everything that was found out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from veridical.core.assessment import Outcome
+from veridical.core.verdicts import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical import Report
+    from veridical.core.assessment import Assessment
+    from veridical.core.verdicts import Verdict
+
+
+class Action(StrEnum):
+    """What was done with the answer in the end."""
+
+    PASSED = "passed"
+    """Nothing is flagged; the text is untouched."""
+    FLAGGED = "flagged"
+    """Claims are flagged; the text has marks and a legend."""
+    ACCEPTED = "accepted"
+    """Claims are flagged, and the callback took the text as it is."""
+    REPLACED = "replaced"
+    """Claims are flagged, and the callback gave a text of its own."""
+    NOT_VERIFIED = "not_verified"
+    """`skipped` or `failure` says why; the text is untouched."""
+
+
+class Skipped(StrEnum):
+    """Why an answer was not verified although nothing failed."""
+
+    NO_ANSWER = "no_answer"
+    NOT_WANTED = "not_wanted"
+    DISABLED = "disabled"
+    TOO_SHORT = "too_short"
+    NO_EVIDENCE = "no_evidence"
+    LOAD = "load"
+    NOTHING_TO_CHECK = "nothing_to_check"
+
+
+class FailureKind(StrEnum):
+    """What went wrong."""
+
+    VERIFIER_ERROR = "verifier_error"
+    TIMEOUT = "timeout"
+    UNDETERMINED = "undetermined"
+    GENERATE_ERROR = "generate_error"
+    ASK_ERROR = "ask_error"
+    INTERNAL_ERROR = "internal_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that went wrong, as a value; `detail` is a type or a reason, never a text."""
+
+    kind: FailureKind
+    detail: str = ""
+
+
+class Choice(StrEnum):
+    """What a callback may say of an answer with critical claims."""
+
+    ACCEPT = "accept"
+    RETRY = "retry"
+    FLAG = "flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A text that a callback puts in the place of an answer."""
+
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Cost in USD and tokens, None where unknown, and latency in milliseconds."""
+
+    cost_usd: float | None = 0.0
+    tokens: int | None = 0
+    latency_ms: float = 0.0
+
+    def __add__(self, other: Spent) -> Spent:
+        cost, more_cost = self.cost_usd, other.cost_usd
+        tokens, more_tokens = self.tokens, other.tokens
+        return Spent(
+            None if cost is None or more_cost is None else cost + more_cost,
+            None if tokens is None or more_tokens is None else tokens + more_tokens,
+            self.latency_ms + other.latency_ms,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One text that was generated, and what verification says of it; `number` counts from 1."""
+
+    number: int
+    text: str = field(repr=False)
+    generation: Spent = Spent(None, None)
+    verification: Spent = Spent()
+    report: Report | None = None
+    skipped: Skipped | None = None
+    failure: Failure | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether verification came to a result; undetermined is none."""
+        return self.report is not None and self.report.summary.outcome in {
+            Outcome.GROUNDED,
+            Outcome.FLAGGED,
+        }
+
+    @property
+    def flagged(self) -> tuple[Verdict, ...]:
+        """The claims that were checked and did not come out as supported."""
+        return self.report.flagged if self.verified and self.report else ()
+
+    @property
+    def critical(self) -> tuple[Verdict, ...]:
+        """Those of the flagged claims that something has to be done about."""
+        return critical(self.report) if self.verified and self.report else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `process` returns: `text` is what to show the user.
+
+    `original` is the best attempt as it was generated, `report` the verdict on it. `guidance` says
+    what to correct in it, for the model to read (None if nothing is flagged). `generation` and
+    `verification` are sums over all attempts, `latency_ms` is the time from question to answer.
+    """
+
+    text: str = field(repr=False)
+    attempts: tuple[Attempt, ...]
+    best: Attempt
+    action: Action
+    latency_ms: float
+    guidance: str | None = field(default=None, repr=False)
+    failure: Failure | None = None
+
+    @property
+    def original(self) -> str:
+        """The best attempt, without marks."""
+        return self.best.text
+
+    @property
+    def report(self) -> Report | None:
+        """The verdict on `original`; None if it was not verified."""
+        return self.best.report
+
+    @property
+    def skipped(self) -> Skipped | None:
+        """Why `original` was not verified although nothing failed."""
+        return self.best.skipped
+
+    @property
+    def generation(self) -> Spent:
+        """What generating cost, all attempts together."""
+        return sum((attempt.generation for attempt in self.attempts), Spent())
+
+    @property
+    def verification(self) -> Spent:
+        """What verifying cost, all attempts together."""
+        return sum((attempt.verification for attempt in self.attempts), Spent())
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What it cost in all; None if a part of it is unknown."""
+        return (self.generation + self.verification).cost_usd
+
+
+def critical(report: Assessment) -> tuple[Verdict, ...]:
+    """Return the flagged claims that are critical by the policy of the check.
+
+    Contradicted claims and phantom citations are; of the others, those whose gap is above
+    `gap_threshold_bits` or was not measured. What is merely too vague is not.
+    """
+    threshold = report.policy.gap_threshold_bits
+    return tuple(verdict for verdict in report.flagged if _critical(verdict, threshold))
+
+
+def _critical(verdict: Verdict, threshold: float) -> bool:
+    if verdict.status in {Status.CONTRADICTED, Status.PHANTOM_CITATION}:
+        return True
+    if verdict.status is Status.UNVERIFIABLE:
+        return False
+    gap = verdict.budget.gap_bits
+    return gap is None or gap > threshold
+
+
+def best_of(attempts: Sequence[Attempt]) -> Attempt:
+    """Return the best attempt: verified, fewest critical claims, highest share supported, earliest.
+
+    A claim that could not be determined counts as a critical one: unknown is not a pass.
+    """
+    return min(attempts, key=_rank)
+
+
+def _rank(attempt: Attempt) -> tuple[bool, int, float, int]:
+    report = attempt.report
+    if report is None or not attempt.verified:
+        return (True, 0, 0.0, attempt.number)
+    counts = report.summary.by_status
+    unknown = counts.get(Status.UNDETERMINED, 0)
+    share = counts.get(Status.SUPPORTED, 0) / report.summary.claims_checked
+    return (False, len(attempt.critical) + unknown, -share, attempt.number)

@@ -1,0 +1,225 @@
+"""Verdicts -> the types of SPEC-16 (`core.epistemic`); the words come from `core.views`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from veridical.core.epistemic import (
+    ClaimVerification,
+    EpistemicGap,
+    GapType,
+    HallucinationReport,
+    Severity,
+    SkipReason,
+    StepLabel,
+)
+from veridical.core.fencing import disarmed
+from veridical.core.hashing import short_hash
+from veridical.core.letters import plain
+from veridical.core.types import Estimate, Unmeasured
+from veridical.core.verdicts import Status
+from veridical.core.views import view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from veridical.core.assessment import Assessment
+    from veridical.core.policy import Policy
+    from veridical.core.similarity import Contradictions
+    from veridical.core.types import Measurement
+    from veridical.core.verdicts import Verdict
+
+_ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
+_QUOTED = 300
+_NEAREST = 2
+
+
+def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVerification:
+    """Return a verdict as a `ClaimVerification`; what was not measured is None."""
+    budget, claim = verdict.budget, verdict.claim
+    cited = [cite.source or cite.id for cite in verdict.citations]
+    support = _supported(verdict.p1)
+    return ClaimVerification(
+        claim_id=claim.id,
+        claim_text=claim.text,
+        evidence_ids=tuple(dict.fromkeys(cited or [span.source for span in verdict.evidence])),
+        evidence_support=support,
+        evidence_dependence=verdict.dependence,
+        consistency_score=consistency,
+        confidence_justified=budget.justified,
+        evidence_gap_bits=budget.gap_bits,
+        is_flagged=verdict.flagged,
+        flag_reason=_flag_reason(verdict),
+        status=verdict.status,
+        rule=verdict.rule,
+        target=budget.target,
+        p0=_supported(verdict.p0),
+        p1=support,
+        required_bits=budget.required_bits,
+        observed_bits=budget.observed_bits,
+        budget_gap=budget.gap_bits,
+        notes=verdict.notes,
+        evidence=verdict.evidence,
+        unmeasured=verdict.p1.reason.value if isinstance(verdict.p1, Unmeasured) else None,
+        verdict=verdict,
+    )
+
+
+def _supported(measurement: Measurement) -> float | None:
+    return measurement.supported if isinstance(measurement, Estimate) else None
+
+
+def _flag_reason(verdict: Verdict) -> str | None:
+    """Return the gap type of a flagged claim; one too vague to check has its status."""
+    return (view(verdict).gap_type or verdict.status.value) if verdict.flagged else None
+
+
+def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
+    """Return the gap between a claim and its evidence; None if it has none of the six kinds."""
+    words = view(verdict)
+    if words.gap_type is None or words.action is None:
+        return None
+    bits = verdict.budget.gap_bits
+    kind = cast("GapType", words.gap_type)  # the table of views holds no other
+    return EpistemicGap(
+        claim_id=verdict.claim.id,
+        claim_text=verdict.claim.text,
+        gap_type=kind,
+        gap_bits=bits,
+        suggested_action=words.action,
+        severity=severity(kind, bits, policy),
+        nearest=verdict.evidence,
+    )
+
+
+def severity(kind: GapType, bits: float | None, policy: Policy) -> Severity:
+    """Return how bad a gap is.
+
+    Critical if the evidence opposes the claim, a citation is a phantom, or the gap is above the
+    policy's `gap_threshold_bits`; minor if the claim holds without what it cites; else major.
+    """
+    above = bits is not None and bits > policy.gap_threshold_bits
+    if kind in _ALWAYS_CRITICAL or above:
+        return "critical"
+    return "minor" if kind == "evidence_independent" else "major"
+
+
+def step_label(verdict: Verdict) -> StepLabel | None:
+    """Return the label of SPEC-08.24 for a verdict; None if it could not be measured."""
+    if verdict.claim.excluded is not None and not verdict.checked:
+        return "UNVERIFIABLE"
+    return cast("StepLabel | None", view(verdict).step_label)
+
+
+# --- the report ------------------------------------------------------------------------------
+
+
+def hallucinations(
+    assessment: Assessment, contradictions: Contradictions | None = None
+) -> HallucinationReport:
+    """Return an assessment as a `HallucinationReport`; claims left out are counted by reason."""
+    checked = [verdict for verdict in assessment.claims if verdict.checked]
+    left_out = [
+        verdict.claim.skipped
+        for verdict in assessment.claims
+        if verdict.claim.skipped is not None and not verdict.checked
+    ]
+    undetermined = sum(verdict.status is Status.UNDETERMINED for verdict in checked)
+    found = (gap(verdict, assessment.policy) for verdict in checked)
+    gaps = tuple(each for each in found if each is not None)
+    guidance = retry_guidance(assessment.flagged, len(checked))
+    return HallucinationReport(
+        response_id=short_hash(assessment.answer),
+        total_claims=len(checked) + len(left_out),
+        verified_claims=len(checked) - undetermined,
+        flagged_claims=len(assessment.flagged),
+        claims=tuple(verification(verdict) for verdict in checked),
+        gaps=gaps,
+        overall_confidence=assessment.summary.overall_confidence,
+        max_gap_bits=assessment.summary.max_gap_bits,
+        has_critical_gaps=any(each.severity == "critical" for each in gaps),
+        should_retry=guidance is not None,
+        retry_guidance=guidance,
+        undetermined_claims=undetermined,
+        left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
+        contradictions=contradictions,
+        report=assessment,
+    )
+
+
+def not_verified(response: str, why: SkipReason) -> HallucinationReport:
+    """Return the report on a response that was not verified, which says why."""
+    return HallucinationReport(
+        response_id=short_hash(response),
+        total_claims=0,
+        verified_claims=0,
+        flagged_claims=0,
+        claims=(),
+        gaps=(),
+        overall_confidence=None,
+        max_gap_bits=None,
+        has_critical_gaps=False,
+        should_retry=False,
+        retry_guidance=None,
+        skipped=why,
+    )
+
+
+# --- what to say to the model ----------------------------------------------------------------
+
+
+def retry_guidance(flagged: Sequence[Verdict], checked: int) -> str | None:
+    """Return what to tell a model that answers again; None if no claim is flagged.
+
+    It names every flagged claim, the sentences nearest to it and what to do. It goes into a
+    prompt: what chat templates take for marks is broken up in it.
+    """
+    if not flagged:
+        return None
+    blocks = (_advice(number, verdict) for number, verdict in enumerate(flagged, start=1))
+    head = (
+        f"{len(flagged)} of the {checked} claims of your answer that were checked do not hold"
+        " against the sources. Answer again: change these, keep the others, and state nothing that"
+        " the sources do not state."
+    )
+    return "\n".join([head, *blocks])
+
+
+def _advice(number: int, verdict: Verdict) -> str:
+    words = view(verdict)
+    problem = (words.gap_type or verdict.status.value).replace("_", " ")
+    lines = [f"{number}. “{_quoted(verdict.claim.text)}” ({problem})"]
+    phantoms = [cite.id for cite in verdict.citations if not cite.resolved]
+    if phantoms:
+        lines.append(f"   There is no source {', '.join(map(_quoted, phantoms))}.")
+    lines += [
+        f"   {_quoted(span.source)} says: “{_quoted(span.text)}”"
+        for span in verdict.evidence[:_NEAREST]
+    ]
+    return "\n".join([*lines, f"   {words.action}."])
+
+
+def _quoted(text: str) -> str:
+    line = " ".join(disarmed(plain(text)).split())
+    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]} …"
+
+
+# --- several claims of one step --------------------------------------------------------------
+
+_WORST_FIRST = (
+    Status.CONTRADICTED,
+    Status.PHANTOM_CITATION,
+    Status.UNSUPPORTED,
+    Status.PARTIALLY_SUPPORTED,
+    Status.UNDETERMINED,
+    Status.SUPPORTED,
+    Status.UNVERIFIABLE,
+)
+
+
+def deciding(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict that decides about a step: the worst one of its claims.
+
+    What cannot be verified decides only if there is nothing else. `ValueError` for no verdicts.
+    """
+    return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.status))

@@ -1,0 +1,144 @@
+"""What is verified about a fact -> whether a memory keeps it, and with which confidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Unmeasured, UnmeasuredReason, ensure_probability
+from veridical.core.verdicts import Status
+
+if TYPE_CHECKING:
+    from veridical.core.verdicts import Verdict
+
+REDUCTION = 0.5
+"""What is kept of the stated confidence of a fact that could not be verified yet."""
+
+REJECTED_AS_CONTRADICTED = "contradicted"
+REJECTED_FOR_ITS_GAP = "gap_above_threshold"
+REJECTED_AS_TOO_UNSURE = "below_min_confidence"
+REJECTED_WITHOUT_EVIDENCE = "no_evidence"
+GROUNDED = "grounded"
+GATE_OFF = "gate_off"
+
+
+class State(StrEnum):
+    """How far a fact that is kept can be relied on."""
+
+    VERIFIED = "verified"
+    """Its evidence carries it."""
+    UNSUPPORTED = "unsupported"
+    """Its evidence does not carry it; kept because `reject_unsupported` is off."""
+    UNVERIFIED = "unverified"
+    """Nobody knows: the gate was off, or could not measure it in time."""
+    QUEUED = "queued"
+    """Waits to be verified, and is not remembered before it is."""
+
+
+class Refusal(StrEnum):
+    """Why a fact is rejected, in the words of SPEC-08.16."""
+
+    NOT_GROUNDED = "ErrFactNotGrounded"
+    CONTRADICTED = "ErrFactContradicted"
+
+
+@dataclass(frozen=True, slots=True)
+class GateRules:
+    """What the gate goes by: bits a fact may lack, and the least confidence it must keep.
+
+    Without `reject_unsupported` a fact that its evidence does not carry is kept, with what its
+    evidence pays for as its confidence; one that its evidence opposes is rejected all the same.
+    """
+
+    gap_threshold_bits: float = 2.0
+    min_confidence: float = 0.5
+    reject_unsupported: bool = True
+
+    def __post_init__(self) -> None:
+        ensure_probability(self.min_confidence, "min_confidence")
+        if not self.gap_threshold_bits >= 0:
+            msg = "gap_threshold_bits must be a number of bits from 0"
+            raise ValueError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a fact: kept in a `state` with a `confidence`, or refused.
+
+    `reason` names the rule that decided. `queue` says whether it is verified again later.
+    """
+
+    reason: str
+    confidence: float
+    state: State | None = None
+    refusal: Refusal | None = None
+    queue: bool = False
+
+
+def decide(verdict: Verdict, rules: GateRules) -> Decision:
+    """Return what becomes of a fact, given the verdict on it; the first rule that applies decides.
+
+    `verdict.budget.target` is the confidence the fact was stated with. What was not measured is
+    neither accepted nor rejected: see `unmeasured`.
+    """
+    stated = verdict.budget.target
+    if isinstance(verdict.p1, Unmeasured):
+        return unmeasured(verdict.p1.reason, stated)
+    if verdict.status is Status.CONTRADICTED:
+        return Decision(REJECTED_AS_CONTRADICTED, 0.0, refusal=Refusal.CONTRADICTED)
+    if isinstance(verdict.p0, Unmeasured):
+        return unmeasured(verdict.p0.reason, stated)
+    required, observed = verdict.budget.required_bits, verdict.budget.observed_bits
+    if required is None or observed is None:
+        return unmeasured(UnmeasuredReason.BACKEND_ERROR, stated)
+    return _by_budget(stated, required, observed, rules)
+
+
+def _by_budget(stated: float, required: float, observed: float, rules: GateRules) -> Decision:
+    confidence = min(stated, paid_share(required, observed))
+    if required - observed > rules.gap_threshold_bits:
+        return _not_grounded(REJECTED_FOR_ITS_GAP, confidence, rules)
+    if confidence < rules.min_confidence:
+        return _not_grounded(REJECTED_AS_TOO_UNSURE, confidence, rules)
+    return Decision(GROUNDED, confidence, State.VERIFIED)
+
+
+def paid_share(required_bits: float, observed_bits: float) -> float:
+    """Return which share of the bits required was observed, in [0, 1] (SPEC-08.17).
+
+    Where none are required it is 1, unless the evidence moved belief down.
+
+        >>> paid_share(2.0, 1.0)
+        0.5
+        >>> paid_share(0.0, 0.0)
+        1.0
+    """
+    if required_bits == 0:
+        return 1.0 if observed_bits >= 0 else 0.0
+    return min(max(observed_bits / required_bits, 0.0), 1.0)
+
+
+def unmeasured(reason: UnmeasuredReason, stated: float) -> Decision:
+    """Return what becomes of a fact that could not be measured: it is verified later.
+
+    Until then it is kept with a reduced confidence; after a rate limit it is not kept.
+    """
+    state = State.QUEUED if reason is UnmeasuredReason.RATE_LIMITED else State.UNVERIFIED
+    return Decision(reason.value, stated * REDUCTION, state, queue=True)
+
+
+def without_evidence(rules: GateRules) -> Decision:
+    """Return what becomes of a fact that comes with nothing to verify it against."""
+    return _not_grounded(REJECTED_WITHOUT_EVIDENCE, 0.0, rules)
+
+
+def ungated(stated: float) -> Decision:
+    """Return what becomes of a fact while the gate is off: it is kept as it is, unverified."""
+    return Decision(GATE_OFF, stated, State.UNVERIFIED)
+
+
+def _not_grounded(reason: str, confidence: float, rules: GateRules) -> Decision:
+    if rules.reject_unsupported:
+        return Decision(reason, confidence, refusal=Refusal.NOT_GROUNDED)
+    return Decision(reason, confidence, State.UNSUPPORTED)

@@ -1,0 +1,236 @@
+"""The audit of a trace for people: in a terminal, and as one HTML page without scripts."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from veridical.core.audits import Cited, Soundness
+from veridical.core.views import VIEWS
+from veridical.pipeline.reports import figures, words
+from veridical.pipeline.reports.epistemic import Layout
+from veridical.pipeline.reports.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from jinja2 import Template
+    from rich.console import Console, RenderableType
+
+    from veridical.core.audits import PostHoc, StepCitation
+    from veridical.core.epistemic import ClaimVerification, StepAudit, TraceAudit
+
+LEFT_OUT: Mapping[str, str] = {
+    "tool_calls": "calls of tools, which assert nothing",
+    "messages_after_the_answer": "messages after the answer",
+}
+_CITED: Mapping[Cited, str] = {
+    Cited.SOURCE: "a source",
+    Cited.ENTAILED_STEP: "a step that is entailed",
+    Cited.FAILED_STEP: "a step that is not entailed: nothing can rest on it",
+    Cited.UNMEASURED_STEP: "a step that could not be measured",
+    Cited.FORWARD: "what comes later: a forward citation",
+    Cited.CYCLIC: "what rests on this step in turn: a circle",
+    Cited.PHANTOM: "nothing that exists: a phantom citation",
+}
+_OUTCOMES: Mapping[Soundness, str] = {  # the tones of the check report's outcomes
+    Soundness.VALID: "grounded",
+    Soundness.WARNING: "flagged",
+    Soundness.INVALID: "flagged",
+    Soundness.UNAUDITABLE: "undetermined",
+}
+_TONES: Mapping[str, str] = {
+    "derivable": "supported",
+    "not_derivable": "unsupported",
+    "derives_something_else": "contradicted",
+    "undetermined": "undetermined",
+}
+_EVIDENCE_SHOWN = 3
+
+
+def render(audit: TraceAudit, console: Console) -> None:
+    """Print an audit to a console: conclusion, steps, the first that does not hold, the answer."""
+    console.print(Group(*_blocks(audit, Layout(console.encoding))))
+
+
+def _blocks(audit: TraceAudit, layout: Layout) -> Iterator[RenderableType]:
+    yield layout.audit(audit)
+    if audit.first_error is not None:
+        yield Text("\nThe first step that does not hold", style="bold")
+        yield Padding(layout.claim(audit.first_error.verification), (0, 0, 0, 2), expand=False)
+    for line in left_out(audit):
+        yield Text(f"\n{line}", style="grey50")
+
+
+def left_out(audit: TraceAudit) -> Iterator[str]:
+    """Say what a log held besides texts."""
+    for name, n in audit.left_out.items():
+        yield f"Left out: {n} {LEFT_OUT.get(name, name.replace('_', ' '))}"
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One step as the page shows it."""
+
+    step: StepAudit
+    first_error: bool
+
+    @property
+    def tone(self) -> str:
+        return self.step.verification.status.value
+
+    @property
+    def look(self) -> words.Look:
+        return words.LOOKS[self.tone]
+
+    @property
+    def label(self) -> str:
+        return (self.step.label or "not measured").replace("_", " ")
+
+    @property
+    def action(self) -> str | None:
+        return (
+            None if self.step.label == "ENTAILED" else VIEWS[self.step.verification.status].action
+        )
+
+    @property
+    def claims(self) -> tuple[_Claim, ...]:
+        return tuple(map(_Claim, self.step.claims))
+
+    @property
+    def citations(self) -> tuple[tuple[StepCitation, str], ...]:
+        return tuple((cited, _CITED[cited.kind]) for cited in self.step.citations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """One claim of a step, with its figures in words."""
+
+    found: ClaimVerification
+
+    @property
+    def tone(self) -> str:
+        return self.found.status.value
+
+    @property
+    def look(self) -> words.Look:
+        return words.LOOKS[self.tone]
+
+    @property
+    def rule(self) -> str:
+        return _rule(self.found.rule)
+
+    @property
+    def figures(self) -> tuple[tuple[str, str], ...]:
+        verdict = self.found.verdict
+        if verdict is None or not words.asked(verdict):
+            return ()
+        with_, without = figures.measured(verdict.p1), figures.measured(verdict.p0)
+        return (
+            ("With what it rests on", with_),
+            ("Without it", without),
+            ("Bits", figures.bits(verdict.budget)),
+        )
+
+    @property
+    def evidence(self) -> object:
+        return self.found.evidence[:_EVIDENCE_SHOWN]
+
+
+def to_html(audit: TraceAudit) -> str:
+    """Return the audit as one HTML page: no other file, no network, no script."""
+    css = _resource("page.css") + _resource("audit.css")
+    digest = b64encode(sha256(css.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head, *counts = audit.overview()
+    first = audit.first_error
+    return _template().render(
+        policy=policy,
+        css=css,
+        head=head,
+        counts=counts,
+        outcome="undetermined" if audit.overall is None else _OUTCOMES[audit.overall.soundness],
+        audit=audit,
+        rows=[_Row(step, step is first) for step in audit.steps],
+        answer=audit.post_hoc and _Derivation(audit.post_hoc),
+        left_out=list(left_out(audit)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Derivation:
+    """The post-hoc check as the page shows it."""
+
+    found: PostHoc
+
+    @property
+    def tone(self) -> str:
+        return _TONES[self.found.verdict.value]
+
+    @property
+    def verdict(self) -> str:
+        return self.found.verdict.value.replace("_", " ")
+
+    @property
+    def rule(self) -> str:
+        return _rule(self.found.rule)
+
+    @property
+    def p(self) -> str:
+        return "not measured" if self.found.p is None else figures.probability(self.found.p)
+
+    @property
+    def similarity(self) -> str | None:
+        value = self.found.similarity
+        return None if value is None else f"{value:.2f} of 1"
+
+    @property
+    def needed(self) -> str | None:
+        needed = self.found.needed
+        if not needed.tried:
+            return None
+        tried = f"{needed.tried} of {needed.of} left out one at a time"
+        return f"{', '.join(needed.unneeded) or 'none'} ({tried})"
+
+
+def _rule(rule: str) -> str:
+    return " ".join(rule.replace("_", " ").replace(":", ": ").split())
+
+
+@cache
+def _resource(name: str) -> str:
+    return files("veridical.pipeline.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.from_string(_resource("audit.html.j2"))
+
+
+def _finalize(value: object) -> object:
+    """Make every printed string visible, so that no expression can forget to."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return value
+    return visible(value)

@@ -1,0 +1,441 @@
+"""The functions of SPEC-16 and SPEC-08.31, without `await`: for notebooks, shells and sandboxes.
+
+    from veridical.repl import verify_claim
+    print(verify_claim("It has six lanes.", "It carries eight lanes."))
+
+Settings decide the backend and the text model, unless `configure` does. `namespace()` gives all
+functions as a dict, for any sandbox. Bad input raises a named error of `veridical.errors`; what
+could not be measured is a value with its reason.
+"""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property, partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from veridical.core.epistemic import HallucinationReport, Verifications
+from veridical.core.types import Unmeasured, ensure_text
+from veridical.errors import BackendError, ConfigurationError, TextError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    from anyio.from_thread import BlockingPortal
+
+    from veridical.auditing import StepLike, Trace
+    from veridical.core.epistemic import ClaimVerification, Document, TraceAudit
+    from veridical.core.policy import Policy
+    from veridical.core.ports import Backend, TextModel
+    from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
+    from veridical.core.sources import Sources
+    from veridical.reasking import Reasker
+    from veridical.settings import Settings
+    from veridical.verifier import Verifier
+
+__all__ = [
+    "Answer",
+    "answer_consistency",
+    "audit_reasoning",
+    "audit_trace",
+    "configure",
+    "consistency",
+    "detect_hallucinations",
+    "evidence_dependence",
+    "llm",
+    "namespace",
+    "semantic_similarity",
+    "verify_claim",
+    "verify_claims",
+]
+
+SHORT = 100
+"""An answer of fewer characters is likely a simple one (SPEC-16)."""
+
+T = TypeVar("T")
+_KEEP: Any = object()  # "not given", where None means something
+
+
+# --- what the functions stand on -------------------------------------------------------------
+
+
+class _Engine:
+    """A verifier, its backend and the text model, made when first needed and kept open."""
+
+    def __init__(
+        self,
+        backend: str | Backend | None = None,
+        text_model: str | TextModel | None = None,
+        policy: Policy | None = None,
+        settings: Settings | None = None,
+    ) -> None:
+        self.given_settings = settings
+        self.named_backend = backend
+        self.named_text_model = text_model
+        self.given_policy = policy
+        self._stack = ExitStack()
+
+    @cached_property
+    def settings(self) -> Settings:
+        from veridical.settings import Settings
+
+        return self.given_settings or Settings.load()
+
+    @cached_property
+    def backend(self) -> Backend:
+        from veridical.composition import build_backend
+
+        return build_backend(self.settings, self.named_backend or self.settings.backend)
+
+    @cached_property
+    def model(self) -> TextModel | None:
+        from veridical.composition import build_text_model
+
+        named = self.named_text_model or self.settings.extraction.backend
+        return None if named is None else build_text_model(self.settings, named)
+
+    @property
+    def policy(self) -> Policy:
+        return self.given_policy or self.settings.to_policy()
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        from veridical.composition import build_verifier
+
+        return build_verifier(self.settings, backend=self.backend)
+
+    @property
+    def reasker(self) -> Reasker:
+        from veridical.reasking import Reasker
+
+        return Reasker(self.verifier, self.backend, self.model)
+
+    @cached_property
+    def _portal(self) -> BlockingPortal:
+        from anyio.from_thread import start_blocking_portal
+
+        portal = self._stack.enter_context(start_blocking_portal())
+        self._stack.enter_context(portal.wrap_async_context_manager(self.verifier))
+        return portal
+
+    def run(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
+        return self._portal.call(call)
+
+    def close(self) -> None:
+        """Close what was opened; what the caller built stays the caller's."""
+        self._stack.close()
+        for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
+            made = self.__dict__.pop(part, None)
+            if made is not given and hasattr(made, "close"):
+                made.close()
+
+
+class _Current:
+    """The engine in use."""
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.engine = _Engine()
+        atexit.register(self.use, None)
+
+    def use(self, engine: _Engine | None) -> None:
+        with self.lock:
+            self.engine.close()
+            self.engine = engine or _Engine()
+
+
+_current = _Current()
+
+
+def configure(
+    *,
+    backend: str | Backend | None = _KEEP,
+    text_model: str | TextModel | None = _KEEP,
+    policy: Policy | None = _KEEP,
+    settings: Settings | None = _KEEP,
+) -> None:
+    """Choose who is asked from now on: by name (`"openai:MODEL"`) or as an object of your own.
+
+    What is left out stays as it is; None is what the settings say. Without a text model there
+    (`extraction.backend`) `llm` cannot answer, and the measures that can do without one do.
+    `ConfigurationError` if there is none of that name.
+    """
+    old = _current.engine
+    new = _Engine(
+        old.named_backend if backend is _KEEP else backend,
+        old.named_text_model if text_model is _KEEP else text_model,
+        old.given_policy if policy is _KEEP else policy,
+        old.given_settings if settings is _KEEP else settings,
+    )
+    new.backend, new.model  # noqa: B018 -- made now, so that a wrong name is said now
+    _current.use(new)
+
+
+def current() -> tuple[str, str | None]:
+    """Return who is asked, as `NAME:MODEL`: the backend, and the text model if there is one."""
+    engine = _engine()
+    info, model = engine.backend.info, engine.model
+    text = None if model is None else f"{model.info.name}:{model.info.model}"
+    return f"{info.name}:{info.model}", text
+
+
+def current_settings() -> Settings:
+    """Return the settings that the functions go by."""
+    return _engine().settings
+
+
+def _engine() -> _Engine:
+    with _current.lock:
+        return _current.engine
+
+
+# --- claims ----------------------------------------------------------------------------------
+
+
+def verify_claim(
+    claim: str,
+    evidence: str | Sources,
+    confidence: float = 0.95,
+    *,
+    threshold: float | None = None,
+    consistency: bool = False,
+) -> ClaimVerification:
+    """Return the verification of one claim, taken as it stands, against evidence.
+
+    Evidence is a text, a list of texts or texts by id. `confidence` (SPEC-16 says `threshold`) is
+    what the claim has to be worth: the evidence should pay for it in bits. With `consistency` the
+    claim is read in other wordings, too.
+
+        >>> verify_claim("It has six lanes.", "It carries eight lanes.").status
+        <Status.CONTRADICTED: 'contradicted'>
+    """
+    from veridical.pipeline.judgement.epistemic import verification
+
+    engine = _engine()
+    target = confidence if threshold is None else threshold
+    sources = _sources(evidence)
+    policy = replace(engine.policy, target_confidence=target)
+    verdict = engine.run(partial(engine.verifier.verify, claim, sources, policy=policy))
+    score = None
+    if consistency:
+        score = engine.run(partial(engine.reasker.consistency, claim, sources)).value
+    return verification(verdict, score)
+
+
+def verify_claims(text: str, context: str | Sources) -> Verifications:
+    """Return the verifications of all claims of a text that were checked, in its order.
+
+    Only the sources that a claim cites count for it; if it cites none, all do.
+    """
+    from veridical.pipeline.judgement.epistemic import verification
+
+    engine = _engine()
+    report = engine.run(
+        partial(engine.verifier.check, text, _sources(context), policy=engine.policy)
+    )
+    return Verifications(verification(verdict) for verdict in report.claims if verdict.checked)
+
+
+def detect_hallucinations(
+    response: str | None,
+    context: str | Sources | None,
+    *,
+    skip_short: bool = False,
+    contradictions: bool = True,
+) -> HallucinationReport:
+    """Return what of a response does not hold against its context.
+
+    Nothing is verified, and `skipped` says so, if the response is empty, if there is no context,
+    or, with `skip_short`, if the response has fewer than 100 characters. With `contradictions`
+    its claims are read against each other, too.
+
+        >>> report = detect_hallucinations("It has six lanes [S1].", {"S1": "It has eight lanes."})
+        >>> report.flagged_claims, report.gaps[0].gap_type
+        (1, 'contradicted')
+    """
+    from veridical.pipeline.judgement.epistemic import hallucinations, not_verified
+
+    if response is None or not _text(response).strip():
+        return not_verified(response or "", "no_answer")
+    if not context:
+        return not_verified(response, "no_evidence")
+    if skip_short and len(response) < SHORT:
+        return not_verified(response, "too_short")
+    engine = _engine()
+    sources = _sources(context)
+    report = engine.run(partial(engine.verifier.check, response, sources, policy=engine.policy))
+    found: Contradictions | None = None
+    if contradictions:
+        from veridical import reasking
+
+        call = partial(reasking.contradictions, report.claims, engine.backend, policy=engine.policy)
+        found = engine.run(call)
+    return hallucinations(report, found)
+
+
+def _text(response: object) -> str:
+    """Return what is text, an empty one, too; `TextError` for anything else."""
+    if not isinstance(response, str):
+        msg = f"the response must be text, not {type(response).__name__}"
+        raise TextError(msg, hint="Pass a str")
+    return response
+
+
+def _sources(evidence: str | Sources) -> Sources:
+    """Return evidence in a shape that the verifier takes; one text gets the id `1`."""
+    if isinstance(evidence, str):
+        ensure_text(evidence, "the evidence")
+        return [evidence]
+    return evidence
+
+
+# --- reasoning -------------------------------------------------------------------------------
+
+
+def audit_reasoning(steps: Iterable[Mapping[str, object]], sources: str | Sources) -> Verifications:
+    """Return the verification of each step, `{"claim": ..., "cites": [...]}`, in order.
+
+    A step may cite sources, and earlier steps (`step1`, `step2`, ... or their `id`), which count if
+    they came out ENTAILED. Citing a later step is a phantom citation. A step that cites nothing is
+    read against all of these.
+    """
+    from veridical import auditing
+
+    engine = _engine()
+    call = partial(
+        auditing.audit, steps, engine.verifier, sources=_sources(sources), policy=engine.policy
+    )
+    return Verifications(step.verification for step in engine.run(call).steps)
+
+
+def audit_trace(
+    steps: Trace | Mapping[str, object] | Iterable[StepLike],
+    sources: str | Sources | None = None,
+    *,
+    question: str | None = None,
+    answer: str | None = None,
+) -> TraceAudit:
+    """Return the label of each step of a reasoning trace, and the first step that does not hold.
+
+    A step is a text, or `{"claim": ..., "cites": [...], "context": ...}`; its context counts for it
+    and for all later steps, as do earlier steps that came out ENTAILED. With an answer, it is
+    derived again from the entailed steps: by the text model if there is a question and a model.
+
+        >>> audit_trace(["It opened in 1998."], "Opened in 1998.", answer="1998").post_hoc.verdict
+        <PostHocVerdict.DERIVABLE: 'derivable'>
+    """
+    from veridical import auditing
+
+    engine = _engine()
+    trace = auditing.parse_trace(steps)
+    given = {"question": question, "answer": answer}
+    trace = replace(trace, **{key: text for key, text in given.items() if text is not None})
+    call = partial(
+        auditing.audit,
+        trace,
+        engine.verifier,
+        sources=None if sources is None else _sources(sources),
+        policy=engine.policy,
+        executor=auditing.Executor(engine.backend, engine.model),
+    )
+    return engine.run(call)
+
+
+# --- asking again ----------------------------------------------------------------------------
+
+
+def evidence_dependence(question: str | None, answer: str, evidence: str | Sources) -> Dependence:
+    """Return how much an answer owes to the evidence: 0.0 nothing, 1.0 everything.
+
+    `float()` of it is the number; `method` says how it was measured (see docs/repl.md).
+    """
+    engine = _engine()
+    call = partial(engine.reasker.evidence_dependence, question, answer, _sources(evidence))
+    return engine.run(call)
+
+
+def consistency(claim: str, evidence: str | Sources) -> Consistency:
+    """Return how little the verdict on a claim depends on its wording: 1.0 not at all."""
+    engine = _engine()
+    return engine.run(partial(engine.reasker.consistency, claim, _sources(evidence)))
+
+
+def answer_consistency(answers: Sequence[str], question: str | None = None) -> Consistency:
+    """Return how alike several answers to one question are: 1.0 all say the same."""
+    from veridical import reasking
+
+    engine = _engine()
+    call = partial(reasking.answer_consistency, answers, engine.backend, question=question)
+    return engine.run(call)
+
+
+def semantic_similarity(a: str, b: str) -> Similarity:
+    """Return how alike two texts are, by entailment in both directions: 1.0 the same."""
+    from veridical import reasking
+
+    engine = _engine()
+    return engine.run(partial(reasking.semantic_similarity, a, b, engine.backend))
+
+
+# --- a text model ----------------------------------------------------------------------------
+
+
+class Answer(str):
+    """What a text model answered: a text, with its verification as `report`.
+
+    `report` is None if verification was switched off for this answer.
+    """
+
+    __slots__ = ("report",)
+    report: HallucinationReport | None
+
+    def __new__(cls, text: str, report: HallucinationReport | None = None) -> Self:
+        """Make an answer of a text."""
+        answer = super().__new__(cls, text)
+        answer.report = report
+        return answer
+
+    def to_dict(self) -> Document:
+        """Return the answer as a JSON object of schema `veridical.answer/1`."""
+        report = None if self.report is None else self.report.to_dict()
+        return {"schema": "veridical.answer/1", "text": str(self), "report": report}
+
+
+def llm(query: str, context: str | Sources | None = None, verify: bool = True) -> Answer:  # noqa: FBT001, FBT002 -- the call of SPEC-16 is llm(query, verify=False)
+    """Return what the text model answers from the context, verified unless `verify=False`.
+
+    Without a context it answers from what it knows, and there is nothing to verify it against:
+    `report.skipped` says so. `ConfigurationError` if there is no text model, `BackendError` if it
+    gives no answer.
+    """
+    from veridical import reasking
+    from veridical.core.sources import as_sources
+    from veridical.pipeline.judgement.epistemic import not_verified
+
+    engine = _engine()
+    if engine.model is None:
+        msg = "there is no text model"
+        raise ConfigurationError(msg, hint="Name one: configure(text_model='openai:MODEL')")
+    if context:
+        sources = as_sources(_sources(context))
+        call = partial(reasking.answer_from_sources, query, sources, engine.model)
+    else:
+        call = partial(reasking.answer_without_evidence, query, engine.model)
+    found = engine.run(call)
+    if isinstance(found, Unmeasured):
+        msg = f"the text model gave no answer ({found.reason})"
+        raise BackendError(msg, hint="Check that its service runs, and the settings")
+    if not verify:
+        return Answer(found.text)
+    if not engine.settings.verification.enabled:
+        return Answer(found.text, not_verified(found.text, "disabled"))
+    return Answer(found.text, detect_hallucinations(found.text, context))
+
+
+def namespace() -> dict[str, Any]:
+    """Return the functions by name, for any sandbox: `exec(code, {**namespace()})`."""
+    return {name: globals()[name] for name in __all__ if name not in {"Answer", "namespace"}}

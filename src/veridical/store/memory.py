@@ -1,0 +1,357 @@
+"""The facts of the memory: rows in, rows out.
+
+A fact is an edge between any number of entities. Facts are written whole, and read with their roles
+and their provenance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from sqlalchemy import (
+    bindparam,
+    cast,
+    column,
+    delete,
+    exists,
+    func,
+    insert,
+    literal_column,
+    or_,
+    select,
+    table,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+
+from veridical.store.memory_tables import entities, facts, links, provenance, queue, roles, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection, Select
+
+    from veridical.store.database import Store
+
+Row: TypeAlias = dict[str, Any]
+
+DEPENDS_ON = "depends_on"
+"""The label of a link that retracting follows, from what is retracted to what depends on it."""
+
+_LOCK = 0x7E71D1CB
+"""Whom writers on PostgreSQL wait for while facts are removed or retracted."""
+
+_SHOWN = [column_ for column_ in facts.c if column_.name != "words"]
+_index = table("memory_text", column("rowid"), column("rank"))
+_VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """What is written at once: a fact, what it is about, where it is from, and what waits.
+
+    `roles` are (role, key, name) of entities, in order; `origins` rows of the provenance, each with
+    the `text` of its source; `links` (label, id of another fact); `queue` its row there, if any.
+    """
+
+    fact: Row
+    roles: Sequence[tuple[str, str, str]] = ()
+    origins: Sequence[Row] = ()
+    links: Sequence[tuple[str, str]] = ()
+    queue: Row | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which facts are wanted; what is left out does not matter.
+
+    A fact has all of the `entities` (keys), and all of the `words`, or with `any_word` one of them.
+    `at` is the time at which it has to be valid. Of `states`, None means all.
+    """
+
+    ids: Collection[str] | None = None
+    entities: Collection[str] = ()
+    any_entity: bool = False
+    words: Sequence[str] = ()
+    any_word: bool = False
+    source: str | None = None
+    tier: str | None = None
+    relation: str | None = None
+    states: Collection[str] | None = None
+    at: datetime | None = None
+    retracted: bool | None = None
+    limit: int = field(default=100)
+
+
+class MemoryTables:
+    """Facts, entities, sources, and the links between facts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def put(self, new: NewFact) -> set[str]:
+        """Write a fact; return the ids it links to that are not there, and then write nothing.
+
+        A fact that was retracted is not there.
+        """
+        with self._store.write() as connection:
+            beside_others(connection)
+            wanted = {target for _, target in new.links}
+            targets = _numbers(connection, wanted)
+            if missing := wanted - targets.keys():
+                return missing
+            _put(connection, new, targets)
+        return set()
+
+    def find(self, wanted: Filter) -> list[Row]:
+        """Return facts with their `roles` and `provenance`.
+
+        The best match for the words first, else the newest.
+        """
+        with self._store.read() as connection:
+            rows = [dict(row) for row in connection.execute(_query(connection, wanted)).mappings()]
+            return _with_parts(connection, rows)
+
+    def texts(self, fact_id: str) -> dict[str, bytes]:
+        """Return the texts of a fact's sources by their ids, in order."""
+        wanted = (
+            select(provenance.c.source, sources.c.text)
+            .join(sources, sources.c.hash == provenance.c.hash)
+            .join(facts, facts.c.number == provenance.c.fact)
+            .where(facts.c.id == fact_id)
+            .order_by(provenance.c.position)
+        )
+        with self._store.read() as connection:
+            return {row.source: row.text for row in connection.execute(wanted)}
+
+    def links(self, fact_id: str) -> list[Row]:
+        """Return the links of a fact as rows of `source`, `label`, `target`: ids of facts."""
+        first, second = facts.alias(), facts.alias()
+        wanted = (
+            select(first.c.id.label("source"), links.c.label, second.c.id.label("target"))
+            .select_from(links)
+            .join(first, first.c.number == links.c.source)
+            .join(second, second.c.number == links.c.target)
+            .where(or_(first.c.id == fact_id, second.c.id == fact_id))
+            .order_by(links.c.source, links.c.label, links.c.target)
+        )
+        with self._store.read() as connection:
+            return [dict(row) for row in connection.execute(wanted).mappings()]
+
+    def link(self, source: str, label: str, target: str) -> set[str]:
+        """Link two facts, unless they are; return the ids that are not there."""
+        with self._store.write() as connection:
+            beside_others(connection)
+            found = _numbers(connection, {source, target})
+            if missing := {source, target} - found.keys():
+                return missing
+            put_links(connection, found[source], [(label, found[target])])
+        return set()
+
+    def retract(self, fact_id: str, now: datetime) -> list[str]:
+        """Retract a fact and all that depends on it; return the ids, in the order of writing.
+
+        Facts that are retracted already are not among them.
+        """
+        with self._store.write() as connection:
+            alone(connection)
+            number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
+            return [] if number is None else retract(connection, {number}, now)
+
+    def counts(self) -> list[Row]:
+        """Return how many facts there are by `tier` and `state`, without those retracted."""
+        wanted = select(facts.c.tier, facts.c.state, func.count().label("count"))
+        wanted = wanted.where(facts.c.retracted.is_(None)).group_by(facts.c.tier, facts.c.state)
+        with self._store.read() as connection:
+            return [dict(row) for row in connection.execute(wanted).mappings()]
+
+
+# --- locks -----------------------------------------------------------------------------------
+
+
+def beside_others(connection: Connection) -> None:
+    """Let others write, too, but nobody remove what is about to be pointed to."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock_shared(:key)"), {"key": _LOCK})
+
+
+def alone(connection: Connection) -> None:
+    """Wait until nobody else writes facts, and keep it so until the transaction ends."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+
+
+# --- writing ---------------------------------------------------------------------------------
+
+
+def _put(connection: Connection, new: NewFact, targets: Mapping[str, int]) -> None:
+    made = connection.execute(insert(facts).values(**new.fact).returning(facts.c.number))
+    number: int = made.scalar_one()
+    _put_origins(connection, number, new.origins)
+    _put_roles(connection, number, new.roles)
+    put_links(connection, number, [(label, targets[target]) for label, target in new.links])
+    if new.queue is not None:
+        connection.execute(insert(queue).values(fact=number, **new.queue))
+
+
+def _put_origins(connection: Connection, number: int, origins: Sequence[Row]) -> None:
+    if not origins:
+        return
+    texts = {row["hash"]: row["text"] for row in origins}
+    # Sorted, so that writers at the same time wait for each other in one order.
+    rows = [{"hash": key, "text": texts[key]} for key in sorted(texts)]
+    connection.execute(dialect(connection).insert(sources).on_conflict_do_nothing(), rows)
+    connection.execute(
+        insert(provenance),
+        [
+            {"fact": number, "position": i}
+            | {key: value for key, value in row.items() if key != "text"}
+            for i, row in enumerate(origins)
+        ],
+    )
+
+
+def _put_roles(connection: Connection, number: int, named: Sequence[tuple[str, str, str]]) -> None:
+    if not named:
+        return
+    names = {key: name for _, key, name in reversed(named)}
+    rows = [{"key": key, "name": names[key]} for key in sorted(names)]
+    connection.execute(dialect(connection).insert(entities).on_conflict_do_nothing(), rows)
+    wanted = select(entities.c.key, entities.c.number).where(entities.c.key.in_(names))
+    numbers = {row.key: row.number for row in connection.execute(wanted)}
+    connection.execute(
+        insert(roles),
+        [
+            {"fact": number, "position": i, "role": role, "entity": numbers[key]}
+            for i, (role, key, _) in enumerate(named)
+        ],
+    )
+
+
+def put_links(connection: Connection, number: int, labelled: Iterable[tuple[str, int]]) -> None:
+    """Link a fact to others; links that are there stay."""
+    rows = [{"source": number, "label": label, "target": target} for label, target in labelled]
+    if rows:
+        connection.execute(dialect(connection).insert(links).on_conflict_do_nothing(), rows)
+
+
+def retract(connection: Connection, numbers: set[int], now: datetime) -> list[str]:
+    """Retract facts and what depends on them, within a transaction that is alone."""
+    found: dict[int, str] = {}
+    while numbers:
+        change = (
+            update(facts)
+            .where(facts.c.number.in_(numbers), facts.c.retracted.is_(None))
+            .values(retracted=now)
+            .returning(facts.c.number, facts.c.id)
+        )
+        new = {row.number: row.id for row in connection.execute(change)}
+        found |= new
+        depending = select(links.c.source).where(
+            links.c.target.in_(new), links.c.label == DEPENDS_ON
+        )
+        numbers = set(connection.scalars(depending)) if new else set()
+    connection.execute(delete(queue).where(queue.c.fact.in_(found)))
+    return [found[number] for number in sorted(found)]
+
+
+def remove(connection: Connection, number: int) -> None:
+    """Remove a fact with all that only it used, within a transaction that is alone."""
+    for part in (queue.c.fact, links.c.source, links.c.target, roles.c.fact, provenance.c.fact):
+        connection.execute(delete(part.table).where(part == number))
+    connection.execute(delete(facts).where(facts.c.number == number))
+    unused = ~exists().where(provenance.c.hash == sources.c.hash)
+    connection.execute(delete(sources).where(unused))
+    connection.execute(delete(entities).where(~exists().where(roles.c.entity == entities.c.number)))
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def _query(connection: Connection, wanted: Filter) -> Select[Any]:
+    query = _matching(connection, select(*_SHOWN), wanted)
+    if wanted.ids is not None:
+        query = query.where(facts.c.id.in_(wanted.ids))
+    if wanted.entities:
+        query = query.where(facts.c.number.in_(_about(wanted)))
+    if wanted.source is not None:
+        from_it = or_(provenance.c.source == wanted.source, provenance.c.hash == wanted.source)
+        query = query.where(facts.c.number.in_(select(provenance.c.fact).where(from_it)))
+    for name in ("tier", "relation"):
+        if (value := getattr(wanted, name)) is not None:
+            query = query.where(facts.c[name] == value)
+    if wanted.states is not None:
+        query = query.where(facts.c.state.in_(wanted.states))
+    if wanted.retracted is not None:
+        known = facts.c.retracted.is_not(None)
+        query = query.where(known if wanted.retracted else ~known)
+    if wanted.at is not None:
+        query = query.where(
+            or_(facts.c.valid_from.is_(None), facts.c.valid_from <= wanted.at),
+            or_(facts.c.valid_to.is_(None), facts.c.valid_to > wanted.at),
+        )
+    return query.order_by(facts.c.number.desc()).limit(wanted.limit)
+
+
+def _about(wanted: Filter) -> Select[Any]:
+    """Return the numbers of the facts that have all of the entities, or one of them."""
+    found = (
+        select(roles.c.fact)
+        .join(entities, entities.c.number == roles.c.entity)
+        .where(entities.c.key.in_(wanted.entities))
+    )
+    if wanted.any_entity or len(wanted.entities) == 1:
+        return found
+    number_of = func.count(roles.c.entity.distinct())
+    return found.group_by(roles.c.fact).having(number_of == len(set(wanted.entities)))
+
+
+def _matching(connection: Connection, query: Select[Any], wanted: Filter) -> Select[Any]:
+    """Return the query for facts with these words, the best match first."""
+    if not wanted.words:
+        return query
+    if connection.dialect.name == "sqlite":
+        joint = " OR " if wanted.any_word else " "
+        match = literal_column("memory_text").op("MATCH")
+        searched = match(joint.join(f'"{word}"' for word in wanted.words))
+        joined = query.join(_index, _index.c.rowid == facts.c.number)
+        return joined.where(searched).order_by(_index.c.rank)
+    joint = " | " if wanted.any_word else " & "
+    terms = bindparam("terms", joint.join(f"'{word}'" for word in wanted.words))
+    vector, search = literal_column(_VECTOR), cast(terms, postgresql.TSQUERY)
+    ranked = func.ts_rank(vector, search).desc()
+    return query.where(vector.op("@@")(search)).order_by(ranked)
+
+
+def _with_parts(connection: Connection, rows: list[Row]) -> list[Row]:
+    by_number = {row["number"]: row | {"roles": [], "provenance": []} for row in rows}
+    named = (
+        select(roles.c.fact, roles.c.role, entities.c.name)
+        .join(entities, entities.c.number == roles.c.entity)
+        .where(roles.c.fact.in_(by_number))
+        .order_by(roles.c.fact, roles.c.position)
+    )
+    origins = (
+        select(provenance)
+        .where(provenance.c.fact.in_(by_number))
+        .order_by(provenance.c.fact, provenance.c.position)
+    )
+    for key, wanted in (("roles", named), ("provenance", origins)) if by_number else ():
+        for row in connection.execute(wanted).mappings():
+            by_number[row["fact"]][key].append(dict(row))
+    return list(by_number.values())
+
+
+def _numbers(connection: Connection, ids: Collection[str]) -> dict[str, int]:
+    """Return the numbers of the facts of these ids, without those that are retracted."""
+    wanted = select(facts.c.id, facts.c.number)
+    wanted = wanted.where(facts.c.id.in_(ids), facts.c.retracted.is_(None))
+    return {row.id: row.number for row in connection.execute(wanted)} if ids else {}
+
+
+def dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions
+    """Return the module with the `insert` of this database."""
+    return postgresql if connection.dialect.name == "postgresql" else sqlite

@@ -1,0 +1,137 @@
+"""What of the memory waits to be verified, and what was rejected: rows in, rows out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, func, insert, or_, select, update
+
+from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
+from veridical.store.memory_tables import facts, queue, rejections
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy import Connection
+
+    from veridical.store.database import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What becomes of a fact that was verified: all of it at once, or nothing.
+
+    `changes` are its new columns, `queue` its new row in the queue (None: it waits no longer),
+    `links` (label, id of another fact). A fact that is removed takes along what depends on it.
+    """
+
+    changes: Row = field(default_factory=dict)
+    queue: Row | None = None
+    rejection: Row | None = None
+    links: Sequence[tuple[str, str]] = ()
+    removed_at: datetime | None = None
+
+
+class MemoryQueue:
+    """The queue is worked off by any number of workers; what one has claimed no other gets.
+
+    Times are seconds since 1970.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def claim(
+        self, worker: str, *, now: float, until: float, early_before: float | None = None
+    ) -> Row | None:
+        """Give a worker the fact that is due first, until a time; None if none is.
+
+        With `early_before` one that is not due or was given up will do, too, if nobody has tried it
+        since then.
+        """
+        free = or_(queue.c.claimed_until.is_(None), queue.c.claimed_until <= now)
+        if early_before is None:
+            ready = (queue.c.due <= now) & queue.c.given_up.is_(False)
+        else:
+            ready = or_(queue.c.tried.is_(None), queue.c.tried < early_before)
+        wanted = select(queue.c.fact).where(free, ready).order_by(queue.c.due, queue.c.fact)
+        with self._store.write() as connection:
+            number = connection.scalar(wanted.limit(1).with_for_update(skip_locked=True))
+            if number is None:
+                return None
+            mine = {"claimed_by": worker, "claimed_until": until}
+            connection.execute(update(queue).where(queue.c.fact == number).values(**mine))
+            found = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
+            row = connection.execute(found.where(queue.c.fact == number)).mappings().one()
+            return dict(row)
+
+    def settle(self, fact_id: str, done: Settled, *, worker: str | None = None) -> bool:
+        """Write what was found out, and say whether it was.
+
+        Not if the fact is gone or retracted, nor if it is no longer claimed by this worker.
+        """
+        with self._store.write() as connection:
+            (beside_others if done.removed_at is None else alone)(connection)
+            wanted = select(facts.c.number).where(
+                facts.c.id == fact_id, facts.c.retracted.is_(None)
+            )
+            number = connection.scalar(wanted.with_for_update())
+            if number is None or not _is_claimed(connection, number, worker):
+                return False
+            _settle(connection, number, done)
+            return True
+
+    def reject(self, row: Row) -> None:
+        """Note that a fact was rejected before it was written."""
+        with self._store.write() as connection:
+            connection.execute(insert(rejections).values(**row))
+
+    def rejections(self, limit: int) -> list[Row]:
+        """Return what was rejected, the newest first."""
+        wanted = select(rejections).order_by(rejections.c.number.desc()).limit(limit)
+        with self._store.read() as connection:
+            return [dict(row) for row in connection.execute(wanted).mappings()]
+
+    def rejected(self) -> int:
+        """Return how many facts were rejected."""
+        with self._store.read() as connection:
+            return connection.scalar(select(func.count()).select_from(rejections)) or 0
+
+    def rows(self) -> list[Row]:
+        """Return what waits, with the `id` of its fact, what is due first first."""
+        wanted = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
+        wanted = wanted.order_by(queue.c.given_up, queue.c.due, queue.c.fact)
+        with self._store.read() as connection:
+            return [dict(row) for row in connection.execute(wanted).mappings()]
+
+
+def _is_claimed(connection: Connection, number: int, worker: str | None) -> bool:
+    if worker is None:
+        return True
+    wanted = select(queue.c.claimed_by).where(queue.c.fact == number).with_for_update()
+    return connection.scalar(wanted) == worker
+
+
+def _settle(connection: Connection, number: int, done: Settled) -> None:
+    if done.rejection is not None:
+        connection.execute(insert(rejections).values(**done.rejection))
+    if done.removed_at is not None:
+        retract(connection, {number}, done.removed_at)
+        remove(connection, number)
+        return
+    if done.changes:
+        change = update(facts).where(facts.c.number == number)
+        connection.execute(change.values(**done.changes))
+    connection.execute(delete(queue).where(queue.c.fact == number))
+    if done.queue is not None:
+        connection.execute(insert(queue).values(fact=number, **done.queue))
+    ids = [target for _, target in done.links]
+    known = select(facts.c.id, facts.c.number).where(facts.c.id.in_(ids))
+    numbers = {row.id: row.number for row in connection.execute(known)} if ids else {}
+    put_links(
+        connection,
+        number,
+        [(label, numbers[target]) for label, target in done.links if target in numbers],
+    )

@@ -1,0 +1,113 @@
+"""The tables of the memory; the full-text index beside them is made by their migration."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    DateTime,
+    Float,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+)
+
+from veridical.store.tables import metadata
+
+_FACT = "memory_facts.number"
+
+entities = Table(
+    "memory_entities",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("key", String, nullable=False, unique=True),
+    Column("name", String, nullable=False),
+)
+sources = Table(
+    "memory_sources",
+    metadata,
+    Column("hash", String, primary_key=True),
+    Column("text", LargeBinary, nullable=False),  # PostgreSQL keeps no NUL in a text
+)
+facts = Table(
+    "memory_facts",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("id", String, nullable=False, unique=True),
+    Column("text", Text, nullable=False),
+    Column("words", Text, nullable=False),
+    Column("relation", String, index=True),
+    Column("tier", String, nullable=False, index=True),
+    Column("state", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("stated", Float(53)),
+    Column("confidence", Float(53), nullable=False),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("valid_from", DateTime(timezone=True)),
+    Column("valid_to", DateTime(timezone=True)),
+    Column("retracted", DateTime(timezone=True)),
+    Column("verification", JSON(none_as_null=True)),
+    sqlite_autoincrement=True,  # what points to a fact that is gone never points to another
+)
+roles = Table(
+    "memory_roles",
+    metadata,
+    Column("fact", ForeignKey(_FACT), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("role", String, nullable=False),
+    Column("entity", ForeignKey("memory_entities.number"), nullable=False, index=True),
+)
+provenance = Table(
+    "memory_provenance",
+    metadata,
+    Column("fact", ForeignKey(_FACT), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("source", String, nullable=False, index=True),
+    Column("hash", ForeignKey("memory_sources.hash"), nullable=False, index=True),
+    Column("span_start", Integer),
+    Column("span_end", Integer),
+)
+links = Table(
+    "memory_links",
+    metadata,
+    Column("source", ForeignKey(_FACT), primary_key=True),
+    Column("label", String, primary_key=True),
+    Column("target", ForeignKey(_FACT), primary_key=True, index=True),
+)
+queue = Table(
+    "memory_queue",
+    metadata,
+    Column("fact", ForeignKey(_FACT), primary_key=True, autoincrement=False),
+    Column("tier", String),  # where a fact goes once it is verified; null where it is to stay
+    Column("reason", String, nullable=False),
+    Column("created", Float(53), nullable=False),  # times of the queue are seconds since 1970
+    Column("due", Float(53), nullable=False, index=True),
+    Column("tried", Float(53)),
+    Column("attempts", Integer, nullable=False),
+    Column("claimed_by", String),
+    Column("claimed_until", Float(53)),
+    Column("given_up", Boolean, nullable=False),
+)
+rejections = Table(
+    "memory_rejections",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("created", DateTime(timezone=True), nullable=False),
+    Column("fact", String),
+    Column("fact_hash", String, nullable=False),
+    Column("length", Integer, nullable=False),
+    Column("sources", Integer, nullable=False),
+    Column("error", String, nullable=False),
+    Column("reason", String, nullable=False),
+    Column("origin", String, nullable=False),
+    Column("tier", String, nullable=False),
+    Column("stated", Float(53)),
+    Column("confidence", Float(53), nullable=False),
+    Column("p1", Float(53)),
+    Column("p0", Float(53)),
+    Column("gap_bits", Float(53)),
+)

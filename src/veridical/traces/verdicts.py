@@ -1,0 +1,116 @@
+"""From a claim of a trace to its verdict, and from verdicts to what is kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from veridical.auditing import NOTHING_TO_REST_ON
+from veridical.core.trace_reports import ClaimRecord, VerificationResult, result_from
+from veridical.core.traces import NodeKind, Trace, TraceNode
+from veridical.core.types import (
+    Citation,
+    CitationRef,
+    Claim,
+    Source,
+    Span,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.core.verdicts import Budget, Status, Verdict
+from veridical.pipeline.evidence import resolve
+from veridical.pipeline.judgement.epistemic import gap, verification
+from veridical.traces.rows import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from veridical.core.policy import Policy
+
+
+def resolved(
+    cited: Iterable[str], evidence: Mapping[str, TraceNode]
+) -> dict[str, TraceNode | None]:
+    """Return which evidence each cited id means, as the verifier does; None is a phantom."""
+    sources = {name: Source(name, node.text) for name, node in evidence.items()}
+    names = {node.id: name for name, node in evidence.items()}
+    ids = list(dict.fromkeys(cited))
+    found = resolve([CitationRef(names.get(one, one), Span(0, 0)) for one in ids], sources)
+    return {
+        one: None if cite.source is None else evidence[cite.source]
+        for one, cite in zip(ids, found, strict=True)
+    }
+
+
+def distinct(nodes: Collection[TraceNode | None]) -> list[TraceNode]:
+    """Return the nodes that there are, each once."""
+    return list({node.id: node for node in nodes if node is not None}.values())
+
+
+def unasked(node: TraceNode, cites: Sequence[str], policy: Policy) -> Verdict:
+    """Return the verdict on a claim in a trace that has no evidence at all."""
+    status = Status.PHANTOM_CITATION if cites else Status.UNSUPPORTED
+    rule = "cited_id_does_not_exist" if cites else NOTHING_TO_REST_ON
+    reason = Unmeasured(UnmeasuredReason.DISABLED, "nothing to read it against")
+    return _verdict(node, cites, policy, status, rule, reason)
+
+
+def failed(node: TraceNode, cites: Sequence[str], policy: Policy, why: str) -> Verdict:
+    """Return the verdict on a claim that could not be measured, and what failed."""
+    reason = Unmeasured(UnmeasuredReason.BACKEND_ERROR, why)
+    return _verdict(
+        node, cites, policy, Status.UNDETERMINED, f"p1_unmeasured:{reason.reason}", reason
+    )
+
+
+def _verdict(  # noqa: PLR0913, PLR0917 -- a verdict has that many parts
+    node: TraceNode,
+    cites: Sequence[str],
+    policy: Policy,
+    status: Status,
+    rule: str,
+    reason: Unmeasured,
+) -> Verdict:
+    whole = Span(0, len(node.text))
+    refs = tuple(CitationRef(cite, whole) for cite in cites)
+    claim = Claim("c1", node.text, whole, 0, citations=refs)
+    citations = tuple(Citation(cite, whole, None) for cite in cites)
+    budget = Budget(policy.target_confidence)
+    return Verdict(claim, status, rule, citations, reason, reason, budget, None)
+
+
+def new_result(node: TraceNode, verdict: Verdict, policy: Policy) -> VerificationResult:
+    """Return a verdict on a claim as a new verification of it."""
+    found = gap(verdict, policy)
+    model = getattr(verdict.p1, "model", None)
+    return VerificationResult(
+        new_id(NodeKind.VERIFICATION),
+        node.id,
+        datetime.now(UTC),
+        replace(verification(verdict), claim_id=node.id),
+        None if found is None else replace(found, claim_id=node.id),
+        model,
+    )
+
+
+def recorded(result: VerificationResult, claim: TraceNode) -> TraceNode:
+    """Return the node that keeps a verification."""
+    text = f"{result.label.value}: {result.status.value}"
+    kind, data = NodeKind.VERIFICATION, result.data()
+    return TraceNode(result.id, kind, text, claim.root, claim.id, result.created, data=data)
+
+
+def claim_record(node: TraceNode, trace: Trace, evidence: Mapping[str, TraceNode]) -> ClaimRecord:
+    """Return a claim with its verifications; `evidence` is what its trace has."""
+    cited = resolved(node.data["evidence_ids"], evidence)
+    return ClaimRecord(
+        node.id,
+        node.text,
+        tuple(node.data["evidence_ids"]),
+        node.data["confidence"],
+        tuple(one for one, found in cited.items() if found is None),
+        tuple(
+            result_from(one.id, node.id, one.created, one.data) for one in trace.children(node.id)
+        ),
+    )

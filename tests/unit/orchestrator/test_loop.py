@@ -1,0 +1,575 @@
+"""What becomes of an answer: passed, marked, tried again, asked about; and of every failure."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import anyio
+import pytest
+
+from veridical.core.assessment import Outcome
+from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Status
+from veridical.errors import BackendError, ConfigurationError, TextError
+from veridical.orchestrator import (
+    Action,
+    Answer,
+    Choice,
+    Failure,
+    FailureKind,
+    Orchestrator,
+    Replacement,
+    Skipped,
+    VerificationConfig,
+)
+from veridical.sync import SyncVerifier
+from veridical.testing import FakeTextModel
+
+pytestmark = [pytest.mark.spec("SPEC-16.22"), pytest.mark.spec("SPEC-16.29")]
+
+FULL = VerificationConfig(mode="full")
+
+
+# --- what is done about flags ----------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.19")
+@pytest.mark.spec("SPEC-08.20")
+def test_a_supported_answer_comes_back_untouched(bridge: ModuleType) -> None:
+    answer = bridge.process(
+        Orchestrator(bridge.Script([bridge.GOOD]), bridge.verifier(), config=FULL)
+    )
+    assert (answer.text, answer.action) == (bridge.GOOD, Action.PASSED)
+    assert answer.report.summary.outcome is Outcome.GROUNDED
+    assert answer.guidance is None
+    assert answer.failure is None
+
+
+@pytest.mark.spec("SPEC-16.23")
+@pytest.mark.spec("SPEC-08.22")
+def test_a_flagged_claim_is_marked_and_the_answer_is_not_rejected(bridge: ModuleType) -> None:
+    answer = bridge.process(
+        Orchestrator(bridge.Script([bridge.WRONG]), bridge.verifier(), config=FULL)
+    )
+    assert answer.action is Action.FLAGGED
+    assert answer.original == bridge.WRONG
+    assert "The ferry never sank in 2003 [S2].[?1] A ferry ran" in answer.text
+    assert "- [?1] contradicted; S2 says: “The ferry sank in 2003.”" in answer.text
+
+
+@pytest.mark.spec("SPEC-16.24")
+@pytest.mark.spec("SPEC-08.21")
+def test_a_retry_reads_what_failed_and_the_nearest_evidence(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WRONG, bridge.GOOD])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
+    )
+    first, second = script.prompts
+    assert first == "What of the bridge?"
+    assert second.startswith(first)
+    assert '"The ferry never sank in 2003." is contradicted.' in second
+    assert 'In S2, this contradicts it: "The ferry sank in 2003."' in second
+    assert "nine thousand" not in second
+    assert (answer.text, answer.action, len(answer.attempts)) == (bridge.GOOD, Action.PASSED, 2)
+
+
+def test_retries_end_and_the_best_attempt_is_marked(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WORSE, bridge.WRONG, bridge.WORSE + " "])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="retry", max_retries=2, config=FULL)
+    )
+    assert len(script.prompts) == 3
+    assert answer.best.number == 2
+    assert answer.original == bridge.WRONG
+    assert answer.action is Action.FLAGGED
+    assert answer.text.count("[?1]") == 2  # the mark, and its line of the legend
+    assert "contradicted" in answer.guidance
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_there_are_at_most_max_retries(bridge: ModuleType, retries: int) -> None:
+    script = bridge.Script([bridge.WRONG + " " * n for n in range(5)])
+    bridge.process(
+        Orchestrator(
+            script, bridge.verifier(), on_failure="retry", max_retries=retries, config=FULL
+        )
+    )
+    assert len(script.prompts) == retries + 1
+
+
+def test_a_generator_that_repeats_itself_is_asked_and_checked_no_further(
+    bridge: ModuleType,
+) -> None:
+    script, spy = bridge.Script([bridge.WRONG] * 5), bridge.Spy()
+    answer = bridge.process(
+        Orchestrator(script, spy, on_failure="retry", max_retries=4, config=FULL)
+    )
+    assert (len(script.prompts), len(spy.policies)) == (2, 1)
+    assert answer.action is Action.FLAGGED
+
+
+def test_a_refusal_does_not_count_as_better(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WRONG, "I cannot say?"])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
+    )
+    assert answer.original == bridge.WRONG
+    assert answer.attempts[1].skipped is Skipped.NOTHING_TO_CHECK
+
+
+def test_a_short_retry_is_verified_nevertheless(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WRONG, "The bridge opened in 1998 [S1]."])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
+    )
+    assert (answer.text, answer.action) == (script.texts[1], Action.PASSED)
+
+
+def ask_with(bridge: ModuleType, *replies: object, texts: list[str] | None = None) -> Answer:
+    seen = []
+
+    async def ask(report: object) -> object:
+        seen.append(report)
+        reply = replies[len(seen) - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    script = bridge.Script(texts or [bridge.WRONG] * 2)
+    orchestrator = Orchestrator(script, bridge.verifier(), on_failure="ask", ask=ask, config=FULL)
+    answer = bridge.process(orchestrator)
+    assert all(report.flagged for report in seen)
+    return answer
+
+
+def test_a_callback_may_accept(bridge: ModuleType) -> None:
+    answer = ask_with(bridge, Choice.ACCEPT)
+    assert (answer.text, answer.action) == (bridge.WRONG, Action.ACCEPTED)
+
+
+def test_a_callback_may_give_a_text_of_its_own(bridge: ModuleType) -> None:
+    answer = ask_with(bridge, Replacement("Nobody knows."))
+    assert (answer.text, answer.action) == ("Nobody knows.", Action.REPLACED)
+    assert answer.original == bridge.WRONG
+
+
+def test_a_callback_may_have_it_tried_again(bridge: ModuleType) -> None:
+    answer = ask_with(bridge, Choice.RETRY, texts=[bridge.WRONG, bridge.GOOD])
+    assert (answer.text, len(answer.attempts)) == (bridge.GOOD, 2)
+
+
+def test_a_callback_that_accepts_a_later_attempt_gets_that_one(bridge: ModuleType) -> None:
+    answer = ask_with(bridge, "retry", "accept", texts=[bridge.WRONG, bridge.WORSE])
+    assert (answer.text, answer.action) == (bridge.WORSE, Action.ACCEPTED)
+
+
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        (Choice.FLAG, None),
+        ("flag", None),
+        (RuntimeError("no"), Failure(FailureKind.ASK_ERROR, "RuntimeError")),
+        (None, Failure(FailureKind.ASK_ERROR, "an unknown reply (NoneType)")),
+        ([], Failure(FailureKind.ASK_ERROR, "an unknown reply (list)")),
+        ("maybe", Failure(FailureKind.ASK_ERROR, "an unknown reply (str)")),
+    ],
+)
+def test_whatever_else_a_callback_does_the_claims_are_marked(
+    bridge: ModuleType, reply: object, failure: Failure | None
+) -> None:
+    answer = ask_with(bridge, reply)
+    assert (answer.action, answer.failure) == (Action.FLAGGED, failure)
+
+
+def test_a_callback_that_is_not_async_may_block(bridge: ModuleType) -> None:
+    threads = []
+
+    def ask(_: object) -> Choice:
+        threads.append(threading.current_thread())
+        return Choice.ACCEPT
+
+    script = bridge.Script([bridge.WRONG])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="ask", ask=ask, config=FULL)
+    )
+    assert answer.action is Action.ACCEPTED
+    assert threads != [threading.main_thread()]
+
+
+# --- smart skip ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "config", "verify", "reason"),
+    [
+        ("", FULL, None, Skipped.NO_ANSWER),
+        (None, FULL, None, Skipped.NO_ANSWER),
+        (" \n" * 80, FULL, True, Skipped.NO_ANSWER),
+        ("x" * 200, VerificationConfig(enabled=False), None, Skipped.DISABLED),
+        ("x" * 200, FULL, False, Skipped.NOT_WANTED),
+        ("The bridge never opened in 1998.", FULL, None, Skipped.TOO_SHORT),
+        ("Is it? " * 20, FULL, None, Skipped.NOTHING_TO_CHECK),
+    ],
+)
+def test_an_answer_that_is_not_verified_says_why(
+    bridge: ModuleType,
+    text: str | None,
+    config: VerificationConfig,
+    verify: bool | None,
+    reason: Skipped,
+) -> None:
+    spy = bridge.Spy()
+    answer = bridge.process(Orchestrator(bridge.Script([text]), spy, config=config), verify=verify)
+    assert (answer.text, answer.action) == (text or "", Action.NOT_VERIFIED)
+    assert answer.skipped is reason
+    assert len(spy.policies) == (reason is Skipped.NOTHING_TO_CHECK)
+
+
+def test_the_limit_of_a_short_answer_is_100_characters(bridge: ModuleType) -> None:
+    for length, skipped in ((99, Skipped.TOO_SHORT), (100, None)):
+        text = bridge.GOOD[: length - 1] + "."
+        answer = bridge.process(Orchestrator(bridge.Script([text]), bridge.verifier(), config=FULL))
+        assert (len(text), answer.skipped) == (length, skipped)
+
+
+def test_a_short_answer_is_verified_on_demand(bridge: ModuleType) -> None:
+    text = "The bridge never opened in 1998."
+    orchestrator = Orchestrator(bridge.Script([text]), bridge.verifier(), config=FULL)
+    assert bridge.process(orchestrator, verify=True).action is Action.FLAGGED
+
+
+@pytest.mark.parametrize("context", [None, {}, {"S1": " \n"}])
+def test_without_evidence_nothing_is_verified(
+    bridge: ModuleType, context: dict[str, str] | None
+) -> None:
+    orchestrator = Orchestrator(lambda *_, **__: "x" * 200, bridge.verifier(), config=FULL)
+    answer = anyio.run(orchestrator.process, "What?", context)
+    assert answer.skipped is Skipped.NO_EVIDENCE
+
+
+@pytest.mark.spec("SPEC-08.39")
+def test_under_load_answers_go_back_unverified(bridge: ModuleType) -> None:
+    spy = bridge.Spy(delay_s=0.2)
+    orchestrator = Orchestrator(
+        lambda *_, **__: bridge.GOOD, spy, config=FULL, max_concurrent_checks=2
+    )
+    answers = _at_once(bridge, orchestrator, 5)
+    assert sorted(answer.skipped or "" for answer in answers) == ["", "", "load", "load", "load"]
+    assert spy.most == 2
+    assert bridge.process(orchestrator).skipped is None  # the load is over
+
+
+def _at_once(bridge: ModuleType, orchestrator: Orchestrator, count: int) -> list[Answer]:
+    answers: list[Answer] = []
+
+    async def one() -> None:
+        answers.append(await orchestrator.process("What?", bridge.SOURCES))
+
+    async def run() -> None:
+        async with anyio.create_task_group() as group:
+            for _ in range(count):
+                group.start_soon(one)
+
+    anyio.run(run)
+    return answers
+
+
+@pytest.mark.spec("SPEC-08.39")
+def test_answers_are_verified_side_by_side_or_one_after_the_other(bridge: ModuleType) -> None:
+    for parallel, most in ((True, 4), (False, 1)):
+        spy = bridge.Spy(delay_s=0.05)
+        config = VerificationConfig(mode="full", parallel_verification=parallel)
+        orchestrator = Orchestrator(lambda *_, **__: bridge.GOOD, spy, config=config)
+        answers = _at_once(bridge, orchestrator, 4)
+        assert [answer.action for answer in answers] == [Action.PASSED] * 4
+        assert spy.most == most
+
+
+# --- never worse than no verification --------------------------------------------------------
+
+
+class Broken:
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+    async def check(self, *_: object, **__: object) -> object:
+        if self.error is not None:
+            raise self.error
+        return None
+
+
+@pytest.mark.spec("SPEC-08.43")
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("the text of an answer"),
+        BackendError("damaged"),
+        TextError("surrogate"),
+        ExceptionGroup("two", [ValueError("a"), OSError("b")]),
+        TimeoutError("inside"),
+        None,
+    ],
+)
+@pytest.mark.parametrize("on_failure", ["flag", "retry"])
+def test_a_verifier_that_fails_leaves_the_answer_as_it_is(
+    bridge: ModuleType, error: Exception | None, on_failure: object
+) -> None:
+    script = bridge.Script([bridge.WRONG])
+    answer = bridge.process(Orchestrator(script, Broken(error), on_failure=on_failure))
+    assert (answer.text, answer.action) == (bridge.WRONG, Action.NOT_VERIFIED)
+    assert answer.failure.kind in {FailureKind.VERIFIER_ERROR, FailureKind.TIMEOUT}
+    assert answer.failure.detail in {type(error).__name__, "TypeError", ""}
+    assert answer.report is None
+    assert answer.cost_usd is None  # unknown is not zero
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_verifier_that_ends_in_a_cancellation_of_its_own_is_a_failure(bridge: ModuleType) -> None:
+    import asyncio
+
+    script = bridge.Script([bridge.WRONG])
+    answer = bridge.process(Orchestrator(script, Broken(asyncio.CancelledError())))
+    assert answer.text == bridge.WRONG
+    assert answer.failure.kind is FailureKind.VERIFIER_ERROR
+
+
+class Hanging:
+    """Never ends, and does not listen when it is told to stop."""
+
+    def __init__(self) -> None:
+        self.released = False
+
+    async def check(self, *_: object, **__: object) -> None:
+        while not self.released:
+            try:
+                await anyio.sleep(0.02)
+            except BaseException:  # noqa: BLE001, S112 -- that is the point
+                continue
+
+
+@pytest.mark.spec("SPEC-08.43")
+@pytest.mark.parametrize("on_failure", ["flag", "retry"])
+def test_a_verifier_that_hangs_holds_nobody_up(bridge: ModuleType, on_failure: object) -> None:
+    hanging = Hanging()
+    orchestrator = Orchestrator(
+        bridge.Script([bridge.WRONG]), hanging, on_failure=on_failure, deadline_s=0.1
+    )
+
+    async def run() -> tuple[Answer, float]:
+        started = time.perf_counter()
+        answer = await orchestrator.process("What?", bridge.SOURCES)
+        took_s = time.perf_counter() - started
+        hanging.released = True  # or the event loop could not close
+        return answer, took_s
+
+    answer, took_s = anyio.run(run)
+    assert (answer.text, answer.failure) == (bridge.WRONG, Failure(FailureKind.TIMEOUT))
+    assert took_s < 5
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_blocking_verifier_holds_nobody_up(bridge: ModuleType) -> None:
+    stop = threading.Event()
+
+    class Blocking:
+        def check(self, *_: object, **__: object) -> None:
+            stop.wait(20)
+
+    orchestrator = Orchestrator(bridge.Script([bridge.WRONG]), Blocking(), deadline_s=0.1)
+
+    async def run() -> Answer:
+        try:
+            return await orchestrator.process("What?", bridge.SOURCES)
+        finally:
+            stop.set()
+
+    answer = anyio.run(run)
+    assert (answer.text, answer.failure) == (bridge.WRONG, Failure(FailureKind.TIMEOUT))
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_an_undetermined_report_leaves_the_answer_as_it_is(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WRONG])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(bridge.unmeasured), on_failure="retry", config=FULL)
+    )
+    assert (answer.text, answer.action) == (bridge.WRONG, Action.NOT_VERIFIED)
+    assert answer.failure == Failure(FailureKind.UNDETERMINED, "rate_limited")
+    assert answer.report.summary.outcome is Outcome.UNDETERMINED
+
+
+@pytest.mark.parametrize("bad", [5, b"bytes", "\ud800" * 200])
+def test_a_source_that_is_no_text_costs_the_verification_only(
+    bridge: ModuleType, bad: object
+) -> None:
+    orchestrator = Orchestrator(lambda *_, **__: bridge.WRONG, bridge.verifier(), config=FULL)
+    answer = anyio.run(orchestrator.process, "What?", {"S1": bad})
+    assert answer.text == bridge.WRONG
+    assert answer.failure.kind is FailureKind.VERIFIER_ERROR
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_retry_that_fails_keeps_the_attempt_before(bridge: ModuleType) -> None:
+    script = bridge.Script([bridge.WRONG, OSError("no network")])
+    answer = bridge.process(
+        Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
+    )
+    assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
+    assert answer.failure == Failure(FailureKind.GENERATE_ERROR, "OSError")
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_retry_that_hangs_keeps_the_attempt_before(bridge: ModuleType) -> None:
+    calls = []
+
+    async def generate(prompt: str, **_: object) -> str:
+        calls.append(prompt)
+        if len(calls) > 1:
+            await anyio.sleep(60)
+        return str(bridge.WRONG)
+
+    orchestrator = Orchestrator(
+        generate, bridge.verifier(), on_failure="retry", config=FULL, deadline_s=2.0
+    )
+    answer = bridge.process(orchestrator)
+    assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
+    assert answer.failure == Failure(FailureKind.TIMEOUT, "generate")
+
+
+def test_a_retry_that_could_not_be_verified_is_not_taken(bridge: ModuleType) -> None:
+    class OnlyOnce(bridge.Spy):  # type: ignore[name-defined, misc]
+        async def check(self, *args: object, **kwargs: object) -> object:
+            if self.policies:
+                raise OSError
+            return await super().check(*args, **kwargs)
+
+    script = bridge.Script([bridge.WRONG, bridge.GOOD])
+    answer = bridge.process(Orchestrator(script, OnlyOnce(), on_failure="retry", config=FULL))
+    assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
+    assert answer.failure == Failure(FailureKind.VERIFIER_ERROR, "OSError")
+
+
+@pytest.mark.parametrize("error", [ValueError("mine"), KeyError("mine")])
+def test_a_failure_of_the_first_generate_is_the_callers(
+    bridge: ModuleType, error: Exception
+) -> None:
+    orchestrator = Orchestrator(bridge.Script([error]), bridge.verifier())
+    with pytest.raises(type(error)) as caught:
+        bridge.process(orchestrator)
+    assert caught.value is error
+
+
+def test_what_is_no_text_is_a_named_error(bridge: ModuleType) -> None:
+    with pytest.raises(TextError, match="not int"):
+        bridge.process(Orchestrator(bridge.Script([5]), bridge.verifier()))
+
+
+@pytest.mark.parametrize("where", ["generate", "check", "ask", "retry"])
+def test_a_cancellation_passes_through(bridge: ModuleType, where: str) -> None:
+    at: list[str] = []
+
+    async def wait(here: str) -> None:
+        at.append(here)
+        if here == where:
+            await anyio.sleep(60)
+
+    async def generate(*_: object, **__: object) -> str:
+        await wait("retry" if "generate" in at else "generate")
+        return str(bridge.WRONG)
+
+    class Waiting(bridge.Spy):  # type: ignore[name-defined, misc]
+        async def check(self, *args: object, **kwargs: object) -> object:
+            await wait("check")
+            return await super().check(*args, **kwargs)
+
+    async def ask(_: object) -> Choice:
+        await wait("ask")
+        return Choice.RETRY
+
+    orchestrator = Orchestrator(generate, Waiting(), on_failure="ask", ask=ask, config=FULL)
+
+    async def run() -> bool:
+        with anyio.move_on_after(0.5) as scope:
+            await orchestrator.process("What?", bridge.SOURCES)
+        return scope.cancelled_caught
+
+    assert anyio.run(run)
+    assert at[-1] == where
+
+
+# --- what may generate, and what may verify --------------------------------------------------
+
+
+def test_a_plain_function_generates_in_a_thread(bridge: ModuleType) -> None:
+    threads = []
+
+    def generate(*_: object, **__: object) -> str:
+        threads.append(threading.current_thread())
+        return str(bridge.GOOD)
+
+    assert bridge.process(Orchestrator(generate, bridge.verifier())).action is Action.PASSED
+    assert threads != [threading.main_thread()]
+
+
+def test_a_text_model_reads_the_sources_in_fences_and_its_cost_is_known(bridge: ModuleType) -> None:
+    def write(_: TextRequest) -> Generated:
+        return Generated(bridge.GOOD, "m", prompt_tokens=90, output_tokens=10, cost_usd=0.5)
+
+    model = FakeTextModel(write)
+    answer = bridge.process(Orchestrator(model, bridge.verifier(), config=FULL))
+    (request,) = model.requests
+    assert "[S1]" in request.system
+    assert request.user.index("Source S1:\n<data-") < request.user.index("What of the bridge?")
+    assert (answer.generation.tokens, answer.generation.cost_usd) == (100, 0.5)
+    assert answer.cost_usd is None  # the fake backend has no price
+
+
+def test_a_text_model_that_cannot_answer_is_a_named_error(bridge: ModuleType) -> None:
+    model = FakeTextModel(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT))
+    with pytest.raises(BackendError, match="timeout"):
+        bridge.process(Orchestrator(model, bridge.verifier()))
+
+
+def test_a_blocking_verifier_will_do(bridge: ModuleType) -> None:
+    with SyncVerifier(bridge.verifier()) as verifier:
+        orchestrator = Orchestrator(bridge.Script([bridge.WRONG]), verifier, config=FULL)
+        assert bridge.process(orchestrator).action is Action.FLAGGED
+
+
+def test_without_a_verifier_the_settings_say_which(
+    bridge: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), config=FULL))
+    assert answer.report.backend.name == "embedded"
+    assert Status.CONTRADICTED in {verdict.status for verdict in answer.report.flagged}
+
+
+def test_the_verification_model_is_the_backend_of_the_verifier(bridge: ModuleType) -> None:
+    config = VerificationConfig(verification_model="no-such-backend")
+    with pytest.raises(ConfigurationError, match="no-such-backend"):
+        Orchestrator(bridge.Script([]), config=config)
+
+
+# --- switched off ----------------------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-16.SC05")
+def test_switched_off_it_needs_no_backend_and_asks_none(bridge: ModuleType) -> None:
+    config = VerificationConfig(enabled=False, verification_model="no-such-backend")
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), config=config))
+    assert (answer.text, answer.skipped) == (bridge.WRONG, Skipped.DISABLED)
+    assert (answer.verification.cost_usd, answer.verification.latency_ms) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"on_failure": "ask"}, {"deadline_s": 0}, {"max_concurrent_checks": 0}, {"max_retries": -1}],
+)
+def test_arguments_out_of_range_are_named(bridge: ModuleType, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        Orchestrator(bridge.Script([]), bridge.verifier(), **wrong)
