@@ -94,7 +94,7 @@ class _Engine:
     def model(self) -> TextModel | None:
         from veridical.composition import build_text_model
 
-        named = self.named_text_model or self.settings.extraction.backend
+        named = self.named_text_model or self.settings.text_model
         return None if named is None else build_text_model(self.settings, named)
 
     @property
@@ -161,7 +161,7 @@ def configure(
     """Choose who is asked from now on: by name (`"openai:MODEL"`) or as an object of your own.
 
     What is left out stays as it is; None is what the settings say. Without a text model there
-    (`extraction.backend`) `llm` cannot answer, and the measures that can do without one do.
+    (`text_model`) `llm` cannot answer, and the measures that can do without one do.
     `ConfigurationError` if there is none of that name.
     """
     old = _current.engine

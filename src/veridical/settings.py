@@ -29,6 +29,7 @@ from veridical.settings_blocks import (
     ExtractionSettings,
     GgufSettings,
     HallucinationSettings,
+    Name,
     OpenAISettings,
     PolicySettings,
     QuantitativeSettings,
@@ -61,6 +62,7 @@ class Settings(BaseModel):
         default=None,
         description="a whole number from 1, or null for every CPU this process may use",
     )
+    text_model: Name = None
     policy: PolicySettings = PolicySettings()
     claims: ClaimsSettings = ClaimsSettings()
     verification: VerificationSettings = VerificationSettings()

@@ -36,6 +36,11 @@ class SyncVerifier:
         """Return the verifier that the settings describe (default: file and environment)."""
         return cls(Verifier.from_settings(settings))
 
+    @property
+    def policy(self) -> Policy:
+        """See `Verifier.policy`."""
+        return self._verifier.policy
+
     def __enter__(self) -> Self:
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._stack.enter_context(self._portal.wrap_async_context_manager(self._verifier))

@@ -78,11 +78,11 @@ class Verifier:
     Use as an async context manager. One verifier may run many checks at once.
 
     With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
-    `claims_max_tokens` and take `claims_timeout_s`. What it cannot do the rules do. `batch_size` is how
-    many queries go to the backend at once; progress is told after each batch.
+    `claims_max_tokens` and take `claims_timeout_s`. What it cannot do the rules do.
+    `batch_size` is how many queries go to the backend at once; progress is told after each batch.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
         self,
         backend: Backend,
         *,
@@ -108,6 +108,11 @@ class Verifier:
         from veridical.settings import Settings
 
         return build_verifier(settings or Settings.load())
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of checks that bring none of their own."""
+        return self._policy
 
     async def __aenter__(self) -> Self:
         return self

@@ -28,6 +28,20 @@ UNVERIFIED = "unverified"
 """The state of a claim that was never verified; else it is the status of the latest verdict."""
 
 
+_FIGURES = (
+    "evidence_support",
+    "evidence_dependence",
+    "consistency_score",
+    "evidence_gap_bits",
+    "target",
+    "p0",
+    "p1",
+    "required_bits",
+    "observed_bits",
+    "budget_gap",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
     """One verification of a claim, and the id of the node that records it.
@@ -69,15 +83,19 @@ class VerificationResult:
             "claim_id": self.claim_id,
             "created": self.created.isoformat(),
             "label": self.label.value,
-            **self.data(),
-        }
-
-    def data(self) -> Document:
-        """Return what the node that records it keeps."""
-        return {
             "model": self.model,
             "verification": self.verification.body(),
             "gap": None if self.gap is None else self.gap.body(),
+        }
+
+    def data(self) -> Document:
+        """Return what the node that records it keeps: figures as they were, not rounded."""
+        figures = {name: _number(getattr(self.verification, name)) for name in _FIGURES}
+        gap = self.gap
+        return {
+            "model": self.model,
+            "verification": self.verification.body() | figures,
+            "gap": None if gap is None else gap.body() | {"gap_bits": _number(gap.gap_bits)},
         }
 
     def __str__(self) -> str:

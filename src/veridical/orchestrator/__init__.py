@@ -5,10 +5,10 @@ answer = await orchestrator.process("Who built it?", {"history.md": text})
 print(answer.text)
 """
 
+from veridical.core.guidance import guidance
 from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.config import VerificationConfig
 from veridical.orchestrator.generation import ANSWERING, Generate, from_text_model
-from veridical.orchestrator.guidance import guidance
 from veridical.orchestrator.loop import Ask, Orchestrator
 from veridical.orchestrator.results import (
     Action,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from veridical.core.guidance import PIECES, quoted
 from veridical.core.types import ClaimKind
 from veridical.core.verdicts import Role
-from veridical.orchestrator.guidance import PIECES, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
 
+from veridical.core.guidance import guidance
 from veridical.errors import ConfigurationError
 from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.calls import Allowance, call
 from veridical.orchestrator.checkpoint import Case, Checkpoint, Checks
 from veridical.orchestrator.config import VerificationConfig
 from veridical.orchestrator.generation import Draft, Generate, as_generate, draft
-from veridical.orchestrator.guidance import guidance
 from veridical.orchestrator.results import (
     Action,
     Answer,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from veridical import Report
     from veridical.core.ports import TextModel
     from veridical.orchestrator.config import OnFailure
+    from veridical.settings import Settings
 
 Reply: TypeAlias = Choice | Replacement
 Ask: TypeAlias = "Callable[[Report], Reply | Awaitable[Reply]]"
@@ -42,6 +43,9 @@ Ask: TypeAlias = "Callable[[Report], Reply | Awaitable[Reply]]"
 _KEEP = "keep"
 _PASS = "pass"  # noqa: S105 -- a decision, no password
 _REPLACE = "replace"
+
+DEADLINE_S = 30.0
+"""Seconds that verification may add to an answer, unless told otherwise."""
 
 
 class Orchestrator:
@@ -79,7 +83,7 @@ class Orchestrator:
         ask: Ask | None = None,
         config: VerificationConfig | None = None,
         trajectory: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None = None,
-        deadline_s: float = 30.0,
+        deadline_s: float = DEADLINE_S,
         max_concurrent_checks: int = 8,
     ) -> None:
         given = {"on_failure": on_failure, "max_retries": max_retries}
@@ -95,6 +99,39 @@ class Orchestrator:
             ask,
             _trajectory(trajectory),
             deadline_s,
+        )
+
+    @classmethod
+    def from_settings(
+        cls,
+        generate: Generate | TextModel,
+        settings: Settings | None = None,
+        *,
+        verifier: Checks | None = None,
+        ask: Ask | None = None,
+        trajectory: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None = None,
+    ) -> Self:
+        """Return the orchestrator that the blocks `verification` and `hallucination` describe.
+
+        `hallucination.output_verification.flag_threshold_bits` stands above
+        `verification.gap_threshold_bits`, `hallucination.timeout` is the deadline. Default settings:
+        those of file and environment.
+        """
+        from veridical.settings import Settings
+
+        found = settings or Settings.load()
+        block = found.verification.model_dump()
+        bits = found.hallucination.output_verification.flag_threshold_bits
+        config = VerificationConfig(
+            **block | ({} if bits is None else {"gap_threshold_bits": bits})
+        )
+        return cls(
+            generate,
+            _verifier(config, found) if verifier is None and config.enabled else verifier,
+            ask=ask,
+            config=config,
+            trajectory=trajectory,
+            deadline_s=found.hallucination.timeout or DEADLINE_S,
         )
 
     async def process(
@@ -226,7 +263,7 @@ class _Run:
     async def _again(self, attempts: list[Attempt]) -> Attempt | Failure:
         """Return another attempt, which has read what is wrong with the latest one."""
         latest, number = attempts[-1], len(attempts) + 1
-        found = guidance(latest.report) if latest.report else None
+        found = guidance(latest.report.flagged) if latest.report else None
         prompt = f"{self._query}\n\n{found}" if found else self._query
         started = perf_counter()
         try:
@@ -262,7 +299,7 @@ class _Run:
             best,
             action,
             self._elapsed_ms,
-            guidance(best.report) if best.verified and best.report else None,
+            guidance(best.report.flagged) if best.verified and best.report else None,
             decision.failure or best.failure or attempts[-1].failure,
         )
 
@@ -294,11 +331,16 @@ def _blank(text: object) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
-def _verifier(config: VerificationConfig) -> Checks:
+def _verifier(config: VerificationConfig, settings: Settings | None = None) -> Checks:
+    """Return the verifier of the settings, with the backend that the configuration names."""
     from veridical.settings import Settings
     from veridical.verifier import Verifier
 
-    return Verifier.from_settings(Settings.load(backend=config.verification_model))
+    named = config.verification_model
+    if settings is None:
+        return Verifier.from_settings(Settings.load(backend=named))
+    own = {} if named is None else {"backend": named}
+    return Verifier.from_settings(settings.model_copy(update=own))
 
 
 def _trajectory(

@@ -26,6 +26,7 @@ from veridical.orchestrator import (
     Skipped,
     VerificationConfig,
 )
+from veridical.settings import Settings
 from veridical.sync import SyncVerifier
 from veridical.testing import FakeTextModel
 
@@ -573,3 +574,20 @@ def test_switched_off_it_needs_no_backend_and_asks_none(bridge: ModuleType) -> N
 def test_arguments_out_of_range_are_named(bridge: ModuleType, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         Orchestrator(bridge.Script([]), bridge.verifier(), **wrong)
+
+
+@pytest.mark.spec("SPEC-16.21")
+def test_the_settings_say_how_answers_are_verified(bridge: ModuleType) -> None:
+    settings = Settings.model_validate(
+        {
+            "verification": {"on_failure": "retry", "max_retries": 1, "mode": "full"},
+            "hallucination": {"timeout": "7s", "output_verification": {"flag_threshold_bits": 0.5}},
+        }
+    )
+    found = Orchestrator.from_settings(
+        bridge.Script([bridge.GOOD]), settings, verifier=bridge.verifier()
+    )
+    assert found.config == VerificationConfig(
+        on_failure="retry", max_retries=1, mode="full", gap_threshold_bits=0.5
+    )
+    assert found._setup.deadline_s == 7.0

@@ -118,7 +118,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     read = _said(_read(trace, given), question, answer)
     sources = _sources(given, quiet=quiet)
     wanted = settings.hallucination.trace_auditing.check_post_hoc if post_hoc is None else post_hoc
-    named = (text_model or settings.extraction.backend) if wanted else None
+    named = (text_model or settings.text_model) if wanted else None
     with progress_bar(wanted=not (quiet or json)) as progress:
         found = _run(settings, read, sources, named, progress, check=wanted)
     if html:

@@ -51,7 +51,8 @@ def doctor(
     """Say which backends and text models can be used here, and what to do where not.
 
     The backend that is configured, or named, is asked one tiny question that is built in, and so is
-    the text model in extraction.backend; the others are not asked. None of your texts is sent.
+    the text model in text_model, else in extraction.backend; the others are not asked. None of your
+    texts is sent.
     """
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.interfaces.diagnosis import (

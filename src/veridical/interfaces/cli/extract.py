@@ -99,8 +99,8 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     )
     ensure_writable([] if out is None else [out], [transcript])
     text = read_text(transcript, "the transcript")
-    if settings.extraction.backend is None:
-        say("error", "there is no text model", "Name one with --backend or extraction.backend")
+    if (settings.extraction.backend or settings.text_model) is None:
+        say("error", "there is no text model", "Name one with --backend or text_model")
         raise typer.Exit(UNDETERMINED)
     try:
         found = _run(settings, text, speaker or (), participant)
@@ -127,7 +127,7 @@ def _run(
     from veridical.applications.phq8 import EvidenceExtractor
     from veridical.composition import build_text_model
 
-    model = build_text_model(settings, settings.extraction.backend)
+    model = build_text_model(settings, settings.extraction.backend or settings.text_model)
     extractor = EvidenceExtractor(model, settings, speaker=tuple(speaker))
     return anyio.run(partial(extractor.extract, text, participant_id=participant))
 

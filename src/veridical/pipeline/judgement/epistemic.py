@@ -13,15 +13,14 @@ from veridical.core.epistemic import (
     SkipReason,
     StepLabel,
 )
-from veridical.core.fencing import disarmed
+from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.letters import plain
 from veridical.core.types import Estimate, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from veridical.core.assessment import Assessment
     from veridical.core.policy import Policy
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
 
 _ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
-_QUOTED = 300
-_NEAREST = 2
 
 
 def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVerification:
@@ -127,7 +124,6 @@ def hallucinations(
     undetermined = sum(verdict.status is Status.UNDETERMINED for verdict in checked)
     found = (gap(verdict, assessment.policy) for verdict in checked)
     gaps = tuple(each for each in found if each is not None)
-    guidance = retry_guidance(assessment.flagged, len(checked))
     return HallucinationReport(
         response_id=short_hash(assessment.answer),
         total_claims=len(checked) + len(left_out),
@@ -138,8 +134,8 @@ def hallucinations(
         overall_confidence=assessment.summary.overall_confidence,
         max_gap_bits=assessment.summary.max_gap_bits,
         has_critical_gaps=any(each.severity == "critical" for each in gaps),
-        should_retry=guidance is not None,
-        retry_guidance=guidance,
+        should_retry=bool(assessment.flagged),
+        retry_guidance=guidance(assessment.flagged),
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
         contradictions=contradictions,
@@ -166,42 +162,6 @@ def not_verified(response: str, why: SkipReason) -> HallucinationReport:
 
 
 # --- what to say to the model ----------------------------------------------------------------
-
-
-def retry_guidance(flagged: Sequence[Verdict], checked: int) -> str | None:
-    """Return what to tell a model that answers again; None if no claim is flagged.
-
-    It names every flagged claim, the sentences nearest to it and what to do. It goes into a
-    prompt: what chat templates take for marks is broken up in it.
-    """
-    if not flagged:
-        return None
-    blocks = (_advice(number, verdict) for number, verdict in enumerate(flagged, start=1))
-    head = (
-        f"{len(flagged)} of the {checked} claims of your answer that were checked do not hold"
-        " against the sources. Answer again: change these, keep the others, and state nothing that"
-        " the sources do not state."
-    )
-    return "\n".join([head, *blocks])
-
-
-def _advice(number: int, verdict: Verdict) -> str:
-    words = view(verdict)
-    problem = (words.gap_type or verdict.status.value).replace("_", " ")
-    lines = [f"{number}. “{_quoted(verdict.claim.text)}” ({problem})"]
-    phantoms = [cite.id for cite in verdict.citations if not cite.resolved]
-    if phantoms:
-        lines.append(f"   There is no source {', '.join(map(_quoted, phantoms))}.")
-    lines += [
-        f"   {_quoted(span.source)} says: “{_quoted(span.text)}”"
-        for span in verdict.evidence[:_NEAREST]
-    ]
-    return "\n".join([*lines, f"   {words.action}."])
-
-
-def _quoted(text: str) -> str:
-    line = " ".join(disarmed(plain(text)).split())
-    return line if len(line) <= _QUOTED else f"{line[:_QUOTED]} …"
 
 
 # --- several claims of one step --------------------------------------------------------------

@@ -10,7 +10,8 @@ from veridical.core.verdicts import Role
 from veridical.core.views import view
 
 if TYPE_CHECKING:
-    from veridical.core.assessment import Assessment
+    from collections.abc import Sequence
+
     from veridical.core.verdicts import EvidenceSpan, Verdict
 
 CLAIM_SHOWN = 300
@@ -32,20 +33,24 @@ _SAYS = {
 }
 
 
-def guidance(report: Assessment) -> str | None:
+def guidance(flagged: Sequence[Verdict]) -> str | None:
     """Return what to correct in an answer, for the model that wrote it; None if nothing is flagged.
 
-    Each flagged claim is named with its status, its nearest evidence and what to do about it.
+    Each flagged claim is named with its status, its nearest evidence and what to do about it. What
+    chat templates take for marks is broken up.
     """
-    if not report.flagged:
+    if not flagged:
         return None
-    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(report.flagged, start=1)]
+    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(flagged, start=1)]
     return "\n".join([_HEAD, *claims, _TAIL])
 
 
 def _claim(verdict: Verdict) -> str:
     status = verdict.status.value.replace("_", " ")
     lines = [f'"{quoted(verdict.claim.text, CLAIM_SHOWN)}" is {status}.']
+    missing = [quoted(cite.id, CLAIM_SHOWN) for cite in verdict.citations if not cite.resolved]
+    if missing:
+        lines.append(f"   There is no source {', '.join(missing)}.")
     lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
     action = view(verdict).action
     return "\n".join([*lines, f"   {action}."] if action else lines)
