@@ -19,9 +19,13 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine, inspect, text
 
-from veridical.errors import StoreError
-from veridical.store import FeedbackTable, Store, migrate
+from veridical.errors import InputError, StoreError
+from veridical.settings import Settings
+from veridical.store import FeedbackTable, Store, TraceTables, migrate
 from veridical.store.tables import metadata
+from veridical.testing import FakeBackend, fake_estimate
+from veridical.traces import NodeKind, ReasoningTraces
+from veridical.verifier import Verifier
 
 NewUrl = Callable[[], str]
 
@@ -262,3 +266,101 @@ def test_a_store_can_be_used_after_a_fork(store: Store) -> None:
             os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
     assert [one["claim"] for one in table.rows()] == ["c1", "c2"]
+
+
+# --- traces ----------------------------------------------------------------------------------
+
+
+def small_trace(traces: ReasoningTraces) -> str:
+    """Write a goal, its evidence and three claims, two of them verified; return the goal."""
+    goal = traces.add_goal("Say how wide the BRÜCKE is")
+    decision = traces.add_decision(goal, "Read the notice")
+    traces.add_evidence(decision, "S1", "It has eight lanes.")
+    for claim in ("It has eight lanes.", "It has six lanes.", "It is blue."):
+        traces.add_claim(decision, claim, ["S1", "S9"] if "blue" in claim else ["S1"])
+    for one in traces.claims(goal)[:2]:
+        traces.verify_claim(one.id)
+    return goal
+
+
+def tracing(store: Store | str) -> ReasoningTraces:
+    backend = FakeBackend(lambda q: fake_estimate(0.99 if q.claim in q.context else 0.0))
+    return ReasoningTraces(store, Verifier(backend), settings=Settings())
+
+
+@pytest.mark.spec("SPEC-16.19", "SPEC-16.20")
+def test_a_trace_comes_back_as_it_was_written(new_url: NewUrl) -> None:
+    with tracing(new_url()) as traces, tracing(new_url()) as others:
+        goal = small_trace(traces)
+        written = traces.tree(goal).to_dict()
+        assert others.import_trace(written) == goal
+        assert others.tree(goal).to_dict() == written
+        report = traces.get_verification_report(goal)
+        assert others.get_verification_report(goal) == report
+        assert [claim.state for claim in report.claims] == [
+            "supported",
+            "unsupported",
+            "unverified",
+        ]
+        assert [one.support for one in report.claims[1].history] == [0.0]
+        assert [node.id for node in traces.search("brücke")] == [goal]
+        with pytest.raises(InputError, match="already"):
+            others.import_trace(written)
+        assert others.remove(goal) == 8
+        assert others.goals() == []
+
+
+def test_evidence_of_one_id_is_kept_once(store: Store) -> None:
+    with tracing(store) as traces:
+        goal = traces.add_goal("g")
+        first = traces.add_evidence(goal, "S1", "It has eight lanes.")
+        assert traces.add_evidence(goal, "S1", "It has eight lanes.") == first
+        assert [node.id for node in traces.tree(goal).nodes] == [goal, first]
+
+
+def test_a_trace_that_fails_half_way_leaves_nothing(store: Store) -> None:
+    traces = tracing(store)
+    goal = traces.add_goal("g")
+    node = traces.tree(goal).nodes[0]
+    edge = {"root": goal, "source": "claim-1", "label": "cites", "target": "no-such-node"}
+    row = {"id": "claim-1", "root": goal, "parent": goal, "kind": "claim", "name": None}
+    row |= {"text": "SECRET", "folded": "secret", "data": {}, "created": node.created}
+    with pytest.raises(StoreError) as caught:
+        TraceTables(store).put([row], [edge])
+    assert "SECRET" not in str(caught.value)
+    assert traces.tree(goal).nodes == (node,)
+    traces.close()
+
+
+TRACER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_store import tracing
+with tracing(sys.argv[2]) as traces:
+    goal, name = sys.argv[3], sys.argv[4]
+    for number in range(20):
+        decision = traces.add_decision(goal, f"{name} {number}")
+        traces.add_evidence(goal, f"S{number}", f"It has {number} lanes.")
+        claim = traces.add_claim(decision, f"It has {number} lanes.", [f"S{number}"])
+        traces.verify_claim(claim)
+"""
+
+
+def test_processes_that_write_one_trace_at_once_lose_nothing(new_url: NewUrl) -> None:
+    url = new_url()
+    with tracing(url) as traces:
+        goal = traces.add_goal("g")
+        command = [sys.executable, "-c", TRACER, str(Path(__file__).parent), url, goal]
+        writers = [
+            subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True) for name in "ab"
+        ]
+        for writer in writers:
+            _, errors = writer.communicate(timeout=240)
+            assert (writer.returncode, errors) == (0, "")
+        tree, claims = traces.tree(goal), traces.claims(goal)
+    assert len({node.text for node in tree.of_kind(NodeKind.DECISION)}) == 40
+    assert sorted(node.name or "" for node in tree.of_kind(NodeKind.OBSERVATION)) == sorted(
+        f"S{number}" for number in range(20)
+    )
+    assert [(claim.state, len(claim.history)) for claim in claims] == [("supported", 1)] * 40
+    assert len(list(tree.walk())) == len(tree.nodes) == 1 + 3 * 40 + 20

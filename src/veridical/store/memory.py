@@ -115,6 +115,12 @@ class MemoryTables:
             rows = [dict(row) for row in connection.execute(_query(connection, wanted)).mappings()]
             return _with_parts(connection, rows)
 
+    def brief(self, wanted: Filter) -> dict[str, str]:
+        """Return the texts of facts by their ids, in the order of `find`."""
+        with self._store.read() as connection:
+            rows = connection.execute(_query(connection, wanted)).mappings()
+            return {row["id"]: row["text"] for row in rows}
+
     def texts(self, fact_id: str) -> dict[str, bytes]:
         """Return the texts of a fact's sources by their ids, in order."""
         wanted = (
@@ -160,13 +166,6 @@ class MemoryTables:
             alone(connection)
             number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
             return [] if number is None else retract(connection, {number}, now)
-
-    def counts(self) -> list[Row]:
-        """Return how many facts there are by `tier` and `state`, without those retracted."""
-        wanted = select(facts.c.tier, facts.c.state, func.count().label("count"))
-        wanted = wanted.where(facts.c.retracted.is_(None)).group_by(facts.c.tier, facts.c.state)
-        with self._store.read() as connection:
-            return [dict(row) for row in connection.execute(wanted).mappings()]
 
 
 # --- locks -----------------------------------------------------------------------------------
@@ -320,8 +319,9 @@ def _matching(connection: Connection, query: Select[Any], wanted: Filter) -> Sel
         joined = query.join(_index, _index.c.rowid == facts.c.number)
         return joined.where(searched).order_by(_index.c.rank)
     joint = " | " if wanted.any_word else " & "
-    terms = bindparam("terms", joint.join(f"'{word}'" for word in wanted.words))
-    vector, search = literal_column(_VECTOR), cast(terms, postgresql.TSQUERY)
+    terms: Any = bindparam("terms", joint.join(f"'{word}'" for word in wanted.words))
+    vector: Any = literal_column(_VECTOR)
+    search = cast(terms, postgresql.TSQUERY)
     ranked = func.ts_rank(vector, search).desc()
     return query.where(vector.op("@@")(search)).order_by(ranked)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, func, insert, or_, select, update
+from sqlalchemy import and_, delete, insert, or_, select, update
 
 from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
 from veridical.store.memory_tables import facts, queue, rejections
@@ -34,6 +35,19 @@ class Settled:
     removed_at: datetime | None = None
 
 
+def new_queue_row(reason: str, *, wait_s: float = 0.0) -> Row:
+    """Return the row of a fact that begins to wait; it is due in `wait_s` seconds."""
+    now = time()
+    return {
+        "tier": None,
+        "reason": reason,
+        "created": now,
+        "due": now + wait_s,
+        "attempts": 0,
+        "given_up": False,
+    }
+
+
 class MemoryQueue:
     """The queue is worked off by any number of workers; what one has claimed no other gets.
 
@@ -52,10 +66,9 @@ class MemoryQueue:
         since then.
         """
         free = or_(queue.c.claimed_until.is_(None), queue.c.claimed_until <= now)
-        if early_before is None:
-            ready = (queue.c.due <= now) & queue.c.given_up.is_(False)
-        else:
-            ready = or_(queue.c.tried.is_(None), queue.c.tried < early_before)
+        ready = and_(queue.c.due <= now, queue.c.given_up.is_(False))
+        if early_before is not None:
+            ready = and_(or_(queue.c.tried.is_(None), queue.c.tried < early_before))
         wanted = select(queue.c.fact).where(free, ready).order_by(queue.c.due, queue.c.fact)
         with self._store.write() as connection:
             number = connection.scalar(wanted.limit(1).with_for_update(skip_locked=True))
@@ -93,11 +106,6 @@ class MemoryQueue:
         wanted = select(rejections).order_by(rejections.c.number.desc()).limit(limit)
         with self._store.read() as connection:
             return [dict(row) for row in connection.execute(wanted).mappings()]
-
-    def rejected(self) -> int:
-        """Return how many facts were rejected."""
-        with self._store.read() as connection:
-            return connection.scalar(select(func.count()).select_from(rejections)) or 0
 
     def rows(self) -> list[Row]:
         """Return what waits, with the `id` of its fact, what is due first first."""

@@ -85,7 +85,7 @@ class TraceTables:
         with self._store.write() as connection:
             new = _dialect(connection).insert(trace_nodes).values(**node)
             new = new.on_conflict_do_nothing(index_elements=["root", "name"])
-            if connection.execute(new).rowcount:
+            if connection.execute(new.returning(trace_nodes.c.id)).first() is not None:
                 _put_edges(connection, edges)
             same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])
             return _rows(connection, select(*_SHOWN).where(same))[0]
@@ -138,6 +138,11 @@ class TraceTables:
         """Return the nodes of a trace that are of one of these kinds."""
         wanted = (trace_nodes.c.root == root) & trace_nodes.c.kind.in_(list(kinds))
         return self._select(select(*_SHOWN).where(wanted).order_by(trace_nodes.c.number))
+
+    def called(self, root: str, ids: Sequence[str]) -> list[Row]:
+        """Return the nodes of a trace that have one of these ids or names."""
+        either = trace_nodes.c.id.in_(ids) | trace_nodes.c.name.in_(ids)
+        return self._select(select(*_SHOWN).where((trace_nodes.c.root == root) & either))
 
     def roots(self) -> list[Row]:
         """Return the node each trace began with, with how many `nodes` and `claims` it has."""

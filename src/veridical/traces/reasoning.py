@@ -21,7 +21,7 @@ from veridical.core.traces import (
     ensure_edge,
     label_under,
 )
-from veridical.core.types import Source, ensure_probability
+from veridical.core.types import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError, InputError, MissingExtraError, SourceError
 from veridical.store import Store, TraceTables
@@ -37,17 +37,17 @@ from veridical.traces.rows import (
     under,
 )
 from veridical.traces.verdicts import (
+    Evidence,
     claim_record,
     distinct,
     failed,
     new_result,
     recorded,
-    resolved,
     unasked,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from veridical.core.epistemic import EpistemicGap
     from veridical.core.policy import Policy
@@ -206,12 +206,12 @@ class ReasoningTraces:
         cited = list(evidence_ids)
         for one in cited:
             ensure_storable(one, "an evidence id")
-        evidence = self._evidence(parent.root)
-        found = resolved(cited, evidence)
-        for one in cited:
-            row = None if found[one] else self._tables.node(one)
-            if row is not None and row["root"] == parent.root:
-                ensure_edge(EdgeLabel.CITES, NodeKind.CLAIM, NodeKind(row["kind"]))
+        called = [to_node(row) for row in self._tables.called(parent.root, cited)]
+        for one in called:
+            ensure_edge(EdgeLabel.CITES, NodeKind.CLAIM, one.kind)
+        found = Evidence(called).resolved(cited)
+        if not all(found.values()):  # a line of a file, a number, or a phantom
+            found = self._evidence(parent.root).resolved(cited)
         return distinct(found.values())
 
     # --- verification ------------------------------------------------------------------------
@@ -240,7 +240,7 @@ class ReasoningTraces:
         """Do what `verify_claim` does, without blocking."""
         node = await anyio.to_thread.run_sync(self._of_kind, claim_id, NodeKind.CLAIM)
         evidence = await anyio.to_thread.run_sync(self._evidence, node.root)
-        cited = resolved(node.data["evidence_ids"], evidence)
+        cited = evidence.resolved(node.data["evidence_ids"])
         confidence = node.data["confidence"]
         policy = replace(self._asking.policy, target_confidence=confidence)
         verdict = await self._verdict(node, evidence, policy, verification_model)
@@ -262,15 +262,13 @@ class ReasoningTraces:
     async def _verdict(
         self,
         node: TraceNode,
-        evidence: Mapping[str, TraceNode],
+        evidence: Evidence,
         policy: Policy,
         model: str | None,
     ) -> Verdict:
-        names = {one.id: name for name, one in evidence.items()}
-        cites = tuple(names.get(cited, cited) for cited in node.data["evidence_ids"])
-        if not evidence:
+        cites, sources = evidence.named(node.data["evidence_ids"]), evidence.sources.values()
+        if not sources:
             return unasked(node, cites, policy)
-        sources = [Source(name, one.text) for name, one in evidence.items()]
         try:
             verifier = self._asking.verifier(model)
             return await verifier.verify(node.text, sources, cites=cites, policy=policy)
@@ -345,7 +343,7 @@ class ReasoningTraces:
         goal = self._of_kind(goal_id, NodeKind.GOAL)
         nodes, edges = self._whole(goal_id)
         part = under(goal, nodes, edges)
-        evidence = {one.cited_as: one for one in nodes if one.kind in EVIDENCE}
+        evidence = Evidence(one for one in nodes if one.kind in EVIDENCE)
         found = [claim_record(node, part, evidence) for node in part.of_kind(NodeKind.CLAIM)]
         return [claim for claim in found if status in {None, claim.state}]
 
@@ -399,10 +397,8 @@ class ReasoningTraces:
             raise InputError(msg, hint=f"Pass the id of a {kind.value}")
         return node
 
-    def _evidence(self, root: str) -> dict[str, TraceNode]:
-        """Return what claims of a trace may cite, by the id they cite it by."""
-        rows = self._tables.of_kinds(root, EVIDENCE)
-        return {node.cited_as: node for node in map(to_node, rows)}
+    def _evidence(self, root: str) -> Evidence:
+        return Evidence(map(to_node, self._tables.of_kinds(root, EVIDENCE)))
 
 
 def _shown(node_id: object) -> str:

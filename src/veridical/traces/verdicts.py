@@ -24,23 +24,31 @@ from veridical.pipeline.judgement.epistemic import gap, verification
 from veridical.traces.rows import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from veridical.core.policy import Policy
 
 
-def resolved(
-    cited: Iterable[str], evidence: Mapping[str, TraceNode]
-) -> dict[str, TraceNode | None]:
-    """Return which evidence each cited id means, as the verifier does; None is a phantom."""
-    sources = {name: Source(name, node.text) for name, node in evidence.items()}
-    names = {node.id: name for name, node in evidence.items()}
-    ids = list(dict.fromkeys(cited))
-    found = resolve([CitationRef(names.get(one, one), Span(0, 0)) for one in ids], sources)
-    return {
-        one: None if cite.source is None else evidence[cite.source]
-        for one, cite in zip(ids, found, strict=True)
-    }
+class Evidence:
+    """What the claims of a trace may cite, by the id they cite it by."""
+
+    def __init__(self, nodes: Iterable[TraceNode]) -> None:
+        self._nodes = {node.cited_as: node for node in nodes}
+        self._names = {node.id: name for name, node in self._nodes.items()}
+        self.sources = {name: Source(name, node.text) for name, node in self._nodes.items()}
+
+    def named(self, cited: Iterable[str]) -> tuple[str, ...]:
+        """Return cited ids with that of a node replaced by its name."""
+        return tuple(self._names.get(one, one) for one in cited)
+
+    def resolved(self, cited: Iterable[str]) -> dict[str, TraceNode | None]:
+        """Return which node each cited id means, as the verifier does; None is a phantom."""
+        ids = list(dict.fromkeys(cited))
+        refs = [CitationRef(name, Span(0, 0)) for name in self.named(ids)]
+        found = zip(ids, resolve(refs, self.sources), strict=True)
+        return {
+            one: None if cite.source is None else self._nodes[cite.source] for one, cite in found
+        }
 
 
 def distinct(nodes: Collection[TraceNode | None]) -> list[TraceNode]:
@@ -101,9 +109,9 @@ def recorded(result: VerificationResult, claim: TraceNode) -> TraceNode:
     return TraceNode(result.id, kind, text, claim.root, claim.id, result.created, data=data)
 
 
-def claim_record(node: TraceNode, trace: Trace, evidence: Mapping[str, TraceNode]) -> ClaimRecord:
+def claim_record(node: TraceNode, trace: Trace, evidence: Evidence) -> ClaimRecord:
     """Return a claim with its verifications; `evidence` is what its trace has."""
-    cited = resolved(node.data["evidence_ids"], evidence)
+    cited = evidence.resolved(node.data["evidence_ids"])
     return ClaimRecord(
         node.id,
         node.text,

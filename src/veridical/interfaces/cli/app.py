@@ -15,6 +15,7 @@ from veridical.interfaces.cli import (
     evaluate,
     extract,
     feedback,
+    memory,
     quotes,
     repl,
     traces,
@@ -39,6 +40,7 @@ app.command("repl", epilog=repl.EXAMPLES)(repl.repl)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(feedback.app, name="feedback", help="Say which verdicts were right.")
+app.add_typer(memory.app, name="memory", help="Remember facts that their evidence carries.")
 app.add_typer(traces.app, name="traces", help="Look at reasoning traces, and verify them.")
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 

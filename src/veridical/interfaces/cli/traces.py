@@ -160,7 +160,7 @@ def verify(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 
 @app.command("export", epilog=EXPORT_EXAMPLES)
 @reported
-def export(
+def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     goal: Goal,
     *,
     how: How = Format.JSON,

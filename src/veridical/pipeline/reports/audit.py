@@ -74,7 +74,7 @@ def _blocks(audit: TraceAudit, layout: Layout) -> Iterator[RenderableType]:
 def left_out(audit: TraceAudit) -> Iterator[str]:
     """Say what a log held besides texts."""
     for name, n in audit.left_out.items():
-        yield f"Left out: {n} {LEFT_OUT.get(name, name.replace('_', ' '))}"
+        yield f"Left out: {LEFT_OUT.get(name, name.replace('_', ' '))} ({n})"
 
 
 # --- the page --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 from typing import TYPE_CHECKING
 
 from veridical.core.traces import EdgeLabel, NodeKind
@@ -28,6 +29,7 @@ _NODE_KEYS: Mapping[str, str] = {
     "text": "string",
     "name": "string",
     "created": "string",
+    "evidence_ids": "string",
     "confidence": "double",
     "status": "string",
     "support": "double",
@@ -68,6 +70,7 @@ def _attributes(node: TraceNode) -> Mapping[str, str]:
         "created": node.created.isoformat(),
     }
     if node.kind is NodeKind.CLAIM:
+        found["evidence_ids"] = json.dumps(node.data["evidence_ids"], ensure_ascii=False)
         found["confidence"] = repr(float(node.data["confidence"]))
     if node.kind is NodeKind.VERIFICATION:
         verified = node.data["verification"]

@@ -7,18 +7,26 @@ revision = "0003"
 down_revision = "0002"
 
 _SQLITE_SEARCH = (
-    "CREATE VIRTUAL TABLE memory_text USING fts5("
-    "words, content='memory_facts', content_rowid='number', "
-    "tokenize='unicode61 remove_diacritics 0')",
-    "CREATE TRIGGER memory_text_added AFTER INSERT ON memory_facts BEGIN "
-    "INSERT INTO memory_text(rowid, words) VALUES (new.number, new.words); END",
-    "CREATE TRIGGER memory_text_removed AFTER DELETE ON memory_facts BEGIN "
-    "INSERT INTO memory_text(memory_text, rowid, words) "
-    "VALUES ('delete', old.number, old.words); END",
+    (
+        "CREATE VIRTUAL TABLE memory_text USING fts5("
+        "words, content='memory_facts', content_rowid='number', "
+        "tokenize='unicode61 remove_diacritics 0')"
+    ),
+    (
+        "CREATE TRIGGER memory_text_added AFTER INSERT ON memory_facts BEGIN "
+        "INSERT INTO memory_text(rowid, words) VALUES (new.number, new.words); END"
+    ),
+    (
+        "CREATE TRIGGER memory_text_removed AFTER DELETE ON memory_facts BEGIN "
+        "INSERT INTO memory_text(memory_text, rowid, words) "
+        "VALUES ('delete', old.number, old.words); END"
+    ),
 )
 _POSTGRESQL_SEARCH = (
-    "CREATE INDEX ix_memory_text ON memory_facts "
-    "USING gin (array_to_tsvector(string_to_array(words, ' ')))",
+    (
+        "CREATE INDEX ix_memory_text ON memory_facts "
+        "USING gin (array_to_tsvector(string_to_array(words, ' ')))"
+    ),
 )
 
 
