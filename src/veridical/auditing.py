@@ -7,7 +7,7 @@ the answer derives it from the steps that hold (`veridical.post_hoc`).
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter, defaultdict
+from collections import ChainMap, defaultdict
 from dataclasses import dataclass, field, replace
 from heapq import nlargest
 from math import log
@@ -91,7 +91,7 @@ async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each m
 ) -> TraceAudit:
     """Return the audit of a chain of reasoning.
 
-    A trace is a list of steps or an object of schema `veridical.trace/1`. A step is a text or
+    A trace is a list of steps or an object of schema `veridical.steps/1`. A step is a text or
     `{"claim", "cites", "context", "id"}`, the last three optional; without an id it is `step1`,
     `step2`, ... by its place. Texts cite as answers do (`[S1]`, `[step2]`). Citing the step itself,
     or a later one, is a phantom citation, and what is wrong with it is said. With an `executor` and
@@ -151,14 +151,16 @@ class _Pool:
         """
         if len(self.sources) <= READ:
             return list(self.sources.values())
-        scores: Counter[int] = Counter()
+        scores: defaultdict[int, float] = defaultdict(float)
         for word in sorted(content_words(text) & self._having.keys()):
             having = self._having[word]
             weight = log(1 + len(self.sources) / len(having))
             for number in having[-LATEST:]:
                 scores[number] += weight
         latest = range(len(self.sources) - READ, len(self.sources))
-        ranked = nlargest(READ, {*scores, *latest}, key=lambda number: (scores[number], number))
+        ranked = nlargest(
+            READ, {*scores, *latest}, key=lambda number: (scores.get(number, 0.0), number)
+        )
         held = list(self.sources)
         kept = dict.fromkeys(held[number] for number in sorted(ranked))
         kept.update((one, None) for one in always if one in self.sources)

@@ -332,8 +332,11 @@ def audit_trace(
 
     engine = _engine()
     trace = auditing.parse_trace(steps)
-    given = {"question": question, "answer": answer}
-    trace = replace(trace, **{key: text for key, text in given.items() if text is not None})
+    trace = replace(
+        trace,
+        question=trace.question if question is None else question,
+        answer=trace.answer if answer is None else answer,
+    )
     call = partial(
         auditing.audit,
         trace,

@@ -1,30 +1,29 @@
 """Files of traces, and logs of agents -> a trace: what the assistant says are its steps.
 
-Read are the trace format of ours, messages of OpenAI (chat completions, and items of responses) and
-of Anthropic, and spans of OpenTelemetry with the attributes of its GenAI conventions, each as JSON
-or one a line as JSONL. What a user, a system prompt and a tool say is context of the step that
-follows it; calls of tools assert nothing. The assistant's last message is the answer; its sentences
-are audited as steps, too.
+Read are the formats of ours (steps, and traces exported from the store), messages of OpenAI (chat
+completions, and items of responses) and of Anthropic, and spans of OpenTelemetry with the
+attributes of its GenAI conventions, each as JSON or one a line as JSONL. What a user, a system
+prompt and a tool say is context of the step that follows it; calls of tools assert nothing. The
+assistant's last message is the answer; its sentences are audited as steps, too.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from veridical.core.types import Source
+from veridical.core.trace_documents import trace_from_document
 from veridical.errors import DocumentError
 from veridical.interfaces.trace_spans import is_span, span_messages
-from veridical.pipeline.claims import split_sentences
-from veridical.pipeline.oversight.steps import Step, Trace, parse_trace
+from veridical.interfaces.trace_steps import Log, Said, from_goal, to_trace
+from veridical.pipeline.oversight.steps import Trace, parse_trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from veridical.interfaces.trace_steps import Role
+
 JSON: TypeAlias = dict[str, object]
-Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 SHAPES = (
     'A list of steps, {"steps": [...]}, {"messages": [...]} of OpenAI or Anthropic, or spans of '
@@ -63,23 +62,6 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "tool_call", "function_call"}
 _DEEPEST = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """One text of a log: who said it, and, of a tool's result, the id of the call."""
-
-    role: Role
-    text: str
-    call: str | None = None
-
-
-@dataclass(slots=True)
-class _Log:
-    """What was said, message by message, and how much of what else there is."""
-
-    messages: list[list[Said]] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-
 def read_trace(text: str, place: str) -> Trace:
     """Return the trace in a JSON or JSONL document; `place` names it in errors.
 
@@ -89,10 +71,12 @@ def read_trace(text: str, place: str) -> Trace:
     document = _parse(text, place)
     if _is_trace(document):
         return parse_trace(document)
-    log = _Log()
+    if isinstance(document, dict) and "nodes" in document and "edges" in document:
+        return from_goal(trace_from_document(document), place)
+    log = Log()
     for message in _messages(document, place):
         _read_message(message, log, place)
-    return _to_trace(log, place)
+    return to_trace(log, place)
 
 
 # --- which format ----------------------------------------------------------------------------
@@ -192,7 +176,7 @@ def _spans(document: object) -> list[JSON] | None:
         return list(_dicts(document["spans"]))
     rows = document if isinstance(document, list) else [document]
     if rows and all(isinstance(row, dict) and "resourceSpans" in row for row in rows):
-        return [span for row in rows for span in _exported(row)]
+        return [span for row in _dicts(rows) for span in _exported(row)]
     if rows and all(isinstance(row, dict) and is_span(row) for row in rows):
         return list(rows)
     return None
@@ -211,7 +195,7 @@ def _dicts(value: object) -> Iterator[JSON]:
 # --- one message -----------------------------------------------------------------------------
 
 
-def _read_message(message: object, log: _Log, place: str) -> None:
+def _read_message(message: object, log: Log, place: str) -> None:
     number = len(log.messages) + 1
     if not isinstance(message, dict):
         msg = f"{place}: message {number} must be an object, not {type(message).__name__}"
@@ -236,11 +220,11 @@ def _read_message(message: object, log: _Log, place: str) -> None:
 
 def _call_id(message: JSON) -> str | None:
     found = (message.get(key) for key in _RESULT_IDS if key != "id")
-    return next((one for one in found if isinstance(one, str)), None)
+    return next((_clean(one) for one in found if isinstance(one, str)), None)
 
 
 def _read_content(
-    content: object, role: Role, call: str | None, said: list[Said], log: _Log
+    content: object, role: Role, call: str | None, said: list[Said], log: Log
 ) -> None:
     if isinstance(content, str):
         if content.strip():
@@ -256,13 +240,13 @@ def _read_content(
             log.left_out["other_parts"] += 1
 
 
-def _read_part(part: JSON, role: Role, call: str | None, said: list[Said], log: _Log) -> None:
+def _read_part(part: JSON, role: Role, call: str | None, said: list[Said], log: Log) -> None:
     kind = str(part.get("type", "text"))
     if kind in _CALLS:
         log.left_out["tool_calls"] += 1
     elif kind in _RESULTS:
         ids = (part.get(key) for key in _RESULT_IDS)
-        named = next((one for one in ids if isinstance(one, str)), call)
+        named = next((_clean(one) for one in ids if isinstance(one, str)), call)
         text = "\n".join(_leaves(_first(part, _RESULTS[kind])))
         _read_content(text, "tool", named, said, log)
     elif kind in _TEXTS:
@@ -295,80 +279,3 @@ def _leaves(value: object, depth: int = 0) -> Iterator[str]:
 def _clean(text: str) -> str:
     """Replace lone surrogates, which JSON can write and no text can hold."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-# --- messages to steps -----------------------------------------------------------------------
-
-
-def _to_trace(log: _Log, place: str) -> Trace:
-    speaking = [n for n, said in enumerate(log.messages) if any(_by_assistant(said))]
-    if not speaking:
-        msg = f"{place} holds no text of an assistant"
-        raise DocumentError(msg, hint="What the assistant says are the steps of a trace")
-    builder = _Builder()
-    for number, message in enumerate(log.messages[: speaking[-1] + 1]):
-        for said in message:
-            builder.add(said, final=number == speaking[-1])
-    log.left_out["messages_after_the_answer"] += sum(map(bool, log.messages[speaking[-1] + 1 :]))
-    return builder.trace({name: n for name, n in log.left_out.items() if n})
-
-
-def _by_assistant(said: Iterable[Said]) -> Iterator[Said]:
-    return (one for one in said if one.role == "assistant")
-
-
-@dataclass(slots=True)
-class _Builder:
-    """Collects steps and the context of each."""
-
-    steps: list[Step] = field(default_factory=list)
-    waiting: list[Source] = field(default_factory=list)
-    observations: set[str] = field(default_factory=set)
-    question: str | None = None
-    answer: list[str] = field(default_factory=list)
-    taken: Counter[str] = field(default_factory=Counter)
-    ids: set[str] = field(default_factory=set)
-
-    def add(self, said: Said, *, final: bool) -> None:
-        if said.role == "assistant":
-            self._add_steps(said.text, final=final)
-            return
-        source = Source(self._id(said), said.text)
-        self.waiting.append(source)
-        if said.role == "tool":
-            self.observations.add(source.id)
-        if said.role == "user":
-            self.question = said.text
-
-    def _add_steps(self, text: str, *, final: bool) -> None:
-        if final:
-            self.answer.append(text)
-        for sentence in [span.of(text) for span in split_sentences(text)] or [text]:
-            step_id = self._free(f"step{len(self.steps) + 1}")
-            self.steps.append(Step(step_id, sentence, context=tuple(self.waiting), final=final))
-            self.waiting.clear()
-
-    def _id(self, said: Said) -> str:
-        """Return an id that nothing has yet: that of the call, else the role and a number."""
-        if said.call is not None and said.call.strip() and said.call not in self.ids:
-            return self._free(_clean(said.call))
-        self.taken[said.role] += 1
-        return self._free(f"{said.role}{self.taken[said.role]}")
-
-    def _free(self, wanted: str) -> str:
-        found, number = wanted, 2
-        while found in self.ids:
-            found, number = f"{wanted}-{number}", number + 1
-        self.ids.add(found)
-        return found
-
-    def trace(self, left_out: Mapping[str, int]) -> Trace:
-        # Without anything before it, an answer is no end of a trace: its sentences are the trace.
-        ended = self.observations or not all(step.final for step in self.steps)
-        return Trace(
-            steps=tuple(self.steps),
-            question=self.question,
-            answer="\n".join(self.answer) if ended else None,
-            observations=frozenset(self.observations),
-            left_out=left_out,
-        )

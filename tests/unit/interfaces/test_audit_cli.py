@@ -73,7 +73,7 @@ def test_json_is_one_document_of_the_schema() -> None:
         {"id": "step9", "kind": "phantom"},
         {"id": "S1", "kind": "source"},
     ]
-    trace_schema = json.loads((SCHEMAS / "trace-1.schema.json").read_text())
+    trace_schema = json.loads((SCHEMAS / "steps-1.schema.json").read_text())
     jsonschema.Draft202012Validator(trace_schema).validate(trace)
 
 

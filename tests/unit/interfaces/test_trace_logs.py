@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from veridical.errors import DocumentError, InputError, VeridicalError
 from veridical.interfaces.trace_logs import read_trace
 from veridical.pipeline.oversight.steps import Trace
+from veridical.traces import ReasoningTraces
 
 pytestmark = pytest.mark.spec("SPEC-08.23")
 
@@ -224,6 +226,21 @@ def test_a_trace_of_ours_is_read_as_it_is() -> None:
     assert read({"steps": steps, "answer": "Yes"}).answer == "Yes"
     with pytest.raises(InputError, match="step 1 has an unknown shape"):
         read({"steps": [{"claim": "x", "cite": []}]})
+
+
+def test_a_trace_of_the_store_is_read(tmp_path: Path) -> None:
+    with ReasoningTraces(store=f"sqlite:///{tmp_path}/v.db") as traces:
+        goal = traces.add_goal("When did it open?")
+        action = traces.add_action(goal, "Look it up.")
+        traces.add_evidence(action, "S1", RESULT)
+        first = traces.add_claim(goal, "It opened in 1998.", ["S1", "S7"])
+        second = traces.add_claim(goal, "It is old.")
+        document = traces.tree(goal).to_dict()
+    trace = read(document)
+    assert said(trace) == [("It opened in 1998.", False, ["S1"]), ("It is old.", False, [])]
+    assert [step.id for step in trace.steps] == [first, second]
+    assert [step.cites for step in trace.steps] == [("S1", "S7"), None]
+    assert (trace.question, trace.observations) == ("When did it open?", {"S1"})
 
 
 def test_an_answer_without_anything_before_it_is_the_trace() -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 StepLike: TypeAlias = str | Mapping[str, object]
 
-SCHEMA = "veridical.trace/1"
+SCHEMA = "veridical.steps/1"
 MOST_STEPS = 10_000
 SHAPE = "A step is a text or {'claim': ..., 'cites': [...], 'context': ..., 'id': ...}"
 TRACE_SHAPE = (
@@ -80,7 +80,7 @@ class Trace:
 
 
 def parse_trace(trace: object) -> Trace:
-    """Return a trace as a value: a list of steps, or an object of schema `veridical.trace/1`.
+    """Return a trace as a value: a list of steps, or an object of schema `veridical.steps/1`.
 
     `InputError`s say what has another shape than it should.
     """
