@@ -18,7 +18,7 @@ from veridical.pipeline.claims import cut, decompose, decomposition_request
 from veridical.pipeline.judgement import Reading, combine
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
@@ -67,27 +67,29 @@ class Asker:
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> list[Reading]:
         """Return what the passages of each claim, read one by one, say of it together."""
+        return [reading async for reading in self.readings(contexts, policy)]
+
+    async def readings(
+        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
+    ) -> AsyncGenerator[Reading]:
+        """Yield what `read` returns, each reading as soon as its passages are measured."""
         queries = [
             Query(claim, passage.text, self._question)
             for claim, passages in contexts
             for passage in passages
         ]
-        measured = iter(await self._ask(queries))
-        return [
-            combine(passages, [next(measured) for _ in passages], policy)
-            if passages
-            else Reading(_NOT_ASKED)
-            for _, passages in contexts
-        ]
-
-    async def _ask(self, queries: Sequence[Query]) -> list[Measurement]:
-        first = len(self.measured)
+        first = taken = len(self.measured)
         self._total += len(queries)
         self._tell()
-        for start in range(0, len(queries), self._batch_size):
-            self.measured += await self._estimate(queries[start : start + self._batch_size])
-            self._tell()
-        return self.measured[first:]
+        for _, passages in contexts:
+            while taken + len(passages) > len(self.measured):
+                start = len(self.measured) - first
+                chunk = queries[start : start + self._batch_size]
+                self.measured += await self._estimate(chunk)
+                self._tell()
+            found = self.measured[taken : taken + len(passages)]
+            taken += len(passages)
+            yield combine(passages, found, policy) if passages else Reading(_NOT_ASKED)
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from veridical.core.recalibration import Recalibration
+    from veridical.memory import Memory
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
     from veridical.settings import Settings
@@ -244,6 +245,59 @@ def build_store(settings: Settings) -> Store:
     from veridical.store import Store, default_url
 
     return Store(settings.store.url or default_url())
+
+
+def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
+    """Return the memory that the settings describe, in their database.
+
+    `gate` says whether facts are verified before they are stored (default: if the settings say so,
+    by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
+    """
+    from veridical.memory import GateRules, Memory, MemoryGate
+
+    block, store = settings.hallucination, build_store(settings)
+    if gate is None:
+        gate = block.enabled and block.memory_gate.enabled
+    if not gate:
+        return _closing(Memory(store), store)
+    backend = build_backend(_gate_settings(settings), _gate_backend(settings), operation="memory")
+    policy = settings.to_policy()
+    made = MemoryGate(
+        build_verifier(settings, backend=backend),
+        backend,
+        rules=GateRules(
+            policy.gap_threshold_bits,
+            block.memory_gate.min_confidence,
+            block.memory_gate.reject_unsupported,
+        ),
+        policy=policy,
+        **({} if block.timeout is None else {"timeout_s": block.timeout}),
+    )
+    return _closing(Memory(store, made), backend, store)
+
+
+def _gate_backend(settings: Settings) -> str:
+    """Return who verifies facts; what is configurable is so for each operation."""
+    block = settings.hallucination.backend
+    if block.type == "configurable":
+        return settings.aliases.memory or block.default or settings.backend
+    return block.type or block.default or settings.backend
+
+
+def _gate_settings(settings: Settings) -> Settings:
+    """Return the settings with the time that estimates are kept by gates."""
+    kept = settings.hallucination.cache_ttl
+    if kept is None:
+        return settings
+    cache = settings.cache.model_copy(update={"ttl_s": kept})
+    return settings.model_copy(update={"cache": cache})
+
+
+def _closing(memory: Memory, *parts: object) -> Memory:
+    for part in parts:
+        if hasattr(part, "close"):
+            memory.on_close(part.close)
+    return memory
 
 
 def _calibrated(settings: Settings, backend: Backend) -> Backend:

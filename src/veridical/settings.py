@@ -32,9 +32,12 @@ from veridical.settings_blocks import (
     Name,
     OpenAISettings,
     PolicySettings,
+    ProxySettings,
     QuantitativeSettings,
     RequestSettings,
+    ServerSettings,
     StoreSettings,
+    TelemetrySettings,
     VerificationSettings,
 )
 
@@ -84,6 +87,9 @@ class Settings(BaseModel):
     gguf: GgufSettings = GgufSettings()
     extraction: ExtractionSettings = ExtractionSettings()
     quantitative: QuantitativeSettings = QuantitativeSettings()
+    server: ServerSettings = ServerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    proxy: ProxySettings = ProxySettings()
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from anyio.from_thread import start_blocking_portal
 
-from veridical.verifier import Case, CheckResult, Progress, Verifier
+from veridical.verifier import Case, CheckResult, Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
+    from veridical.asking import Progress
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict

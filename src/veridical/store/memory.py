@@ -6,7 +6,9 @@ and their provenance.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import (
@@ -44,6 +46,7 @@ DEPENDS_ON = "depends_on"
 _LOCK = 0x7E71D1CB
 """Whom writers on PostgreSQL wait for while facts are removed or retracted."""
 
+_BY_LENGTH = 2  # for ts_rank: of two facts with these words the shorter one is the better match
 _SHOWN = [column_ for column_ in facts.c if column_.name != "words"]
 _index = table("memory_text", column("rowid"), column("rank"))
 _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
@@ -91,13 +94,16 @@ class MemoryTables:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        # SQLite leaves to chance which writer's turn it is; those of one process can queue up.
+        one_writer = store.place.startswith("sqlite")
+        self._turn: AbstractContextManager[object] = Lock() if one_writer else nullcontext()
 
     def put(self, new: NewFact) -> set[str]:
         """Write a fact; return the ids it links to that are not there, and then write nothing.
 
         A fact that was retracted is not there.
         """
-        with self._store.write() as connection:
+        with self._turn, self._store.write() as connection:
             beside_others(connection)
             wanted = {target for _, target in new.links}
             targets = _numbers(connection, wanted)
@@ -322,7 +328,7 @@ def _matching(connection: Connection, query: Select[Any], wanted: Filter) -> Sel
     terms: Any = bindparam("terms", joint.join(f"'{word}'" for word in wanted.words))
     vector: Any = literal_column(_VECTOR)
     search = cast(terms, postgresql.TSQUERY)
-    ranked = func.ts_rank(vector, search).desc()
+    ranked = func.ts_rank(vector, search, _BY_LENGTH).desc()
     return query.where(vector.op("@@")(search)).order_by(ranked)
 
 

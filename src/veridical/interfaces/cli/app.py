@@ -15,9 +15,12 @@ from veridical.interfaces.cli import (
     evaluate,
     extract,
     feedback,
+    keys,
+    mcp,
     memory,
     quotes,
     repl,
+    serve,
     traces,
     trajectory,
 )
@@ -37,11 +40,14 @@ app.command("quotes", epilog=quotes.EXAMPLES)(quotes.quotes)
 app.command("audit", epilog=audit.EXAMPLES)(audit.audit)
 app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.command("repl", epilog=repl.EXAMPLES)(repl.repl)
+app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
+app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(feedback.app, name="feedback", help="Say which verdicts were right.")
 app.add_typer(memory.app, name="memory", help="Remember facts that their evidence carries.")
 app.add_typer(traces.app, name="traces", help="Look at reasoning traces, and verify them.")
+app.add_typer(keys.app, name="keys", help="Say who may use the service.")
 app.add_typer(config.app, name="config", help="Look at the configuration.")
 
 

@@ -46,6 +46,11 @@ def to_json(assessment: Assessment) -> str:
     return json.dumps(to_document(assessment), ensure_ascii=False, allow_nan=False, indent=2)
 
 
+def to_claim(verdict: Verdict) -> Document:
+    """Return one claim with its verdict as it is in the document."""
+    return _claim(verdict)
+
+
 def _policy(assessment: Assessment) -> Document:
     policy = assessment.policy.resolved(assessment.backend)
     return {

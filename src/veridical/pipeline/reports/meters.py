@@ -77,7 +77,7 @@ def bits_bar(budget: Budget, *, cells: int = 32, ink: str = "█▒│·") -> Bi
     if budget.required_bits is None or budget.observed_bits is None:
         return None
     zero, observed, required = (round(share * cells) for share in _shares(budget))
-    bits_for, bits_against, mark, empty = ink
+    bits_for, bits_against, mark, empty = tuple(ink)
     bar = bits_for if observed >= zero else bits_against
     start, end = sorted((zero, observed))
     drawn = [bar if start <= cell < end else empty for cell in range(cells)]

@@ -1,0 +1,200 @@
+"""Kills a process that writes to a memory, over and over, and looks at what is left.
+
+    python benchmarks/_crashes.py sqlite:////tmp/crashes.db --kills 200
+
+A writer remembers facts through the gate and works off the queue; it says what was acknowledged
+only once `remember` has returned. It is killed by SIGKILL at a random moment, 0 to 0.4 s after it
+began to write, and the next one goes on in the same database. Facts say of themselves what is true
+of them, so that the database can be held against that. Prints one JSON object; exit code 1 if
+anything acknowledged was lost, anything unverified counts as verified, or the queue did not resume.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import random
+import select
+import signal
+import sys
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text as sql
+
+from veridical.core.hashing import short_hash
+from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.memory import Memory, MemoryGate, State, working
+from veridical.store import Store
+from veridical.testing import FakeBackend, fake_estimate
+from veridical.verifier import Verifier
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+EVIDENCE = {"S1": "A text that speaks of it."}
+LONGEST_S = 0.4
+LEASE_S = 0.5  # not the minute that a worker has elsewhere: what was claimed is soon free again
+
+
+@dataclass
+class Found:
+    """What was acknowledged, and what is left of it; the last five have to be 0."""
+
+    kills: int
+    acknowledged: int
+    rejections_acknowledged: int
+    facts: int
+    verified_before_the_end: int
+    waiting_before_the_end: int
+    lost: int = 0
+    wrongly_verified: int = 0
+    forgotten_by_the_queue: int = 0
+    left_in_the_queue: int = 0
+    damaged: int = 0
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing went wrong."""
+        return not any(
+            (
+                self.lost,
+                self.wrongly_verified,
+                self.forgotten_by_the_queue,
+                self.left_in_the_queue,
+                self.damaged,
+            )
+        )
+
+
+class Answers:
+    """What a backend says that is down for every other fact it has not seen before."""
+
+    def __init__(self, *, always_up: bool = False) -> None:
+        self._always_up = always_up
+        self._asked = Counter[str]()
+
+    def __call__(self, query: Query) -> Measurement:
+        """Find what the claim says of itself."""
+        self._asked[query.claim] += 1
+        if "late" in query.claim and not self._always_up and self._asked[query.claim] <= 2:  # noqa: PLR2004 -- with and without its evidence
+            return Unmeasured(UnmeasuredReason.BACKEND_ERROR)
+        if "speaks" not in query.context:
+            return fake_estimate(0.3)
+        return fake_estimate(0.4 if "weak" in query.claim else 0.97)
+
+
+def opened(url: str, *, always_up: bool = False) -> Memory:
+    """Return a memory with a gate of its own."""
+    backend = FakeBackend(Answers(always_up=always_up))
+    return Memory(url, MemoryGate(Verifier(backend), backend, timeout_s=30.0))
+
+
+def write(url: str, run: int, out: TextIO) -> None:
+    """Remember facts and work off the queue until killed; say what was acknowledged."""
+    memory = opened(url)
+    for number in count():
+        kind = ("carried", "weak", "carried late", "weak late")[number % 4]
+        text = f"Fact {run} {number} is {kind}"
+        done = memory.remember(text, EVIDENCE, about=[f"entity {number % 7}"])
+        name = done.fact.id if done.fact else short_hash(text)
+        out.write(json.dumps([done.outcome.value, name, text]) + "\n")
+        out.flush()
+        if number % 3 == 2:  # noqa: PLR2004 -- every third
+            memory.verify_pending(limit=2, early=True, timeout_s=0.1)
+
+
+def killed(url: str, run: int, moment_s: float) -> list[list[str]]:
+    """Let a writer write for that long, kill it, and return what it had said by then."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        with os.fdopen(writing, "w") as out:
+            write(url, run, out)
+        os._exit(0)
+    os.close(writing)
+    select.select([reading], [], [], 60.0)  # it has begun to write
+    time.sleep(moment_s)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(reading) as said:
+        return [json.loads(line) for line in said if line.endswith("\n")]
+
+
+def look(url: str, kills: int, said: list[list[str]]) -> Found:
+    """Hold what is in the database against what was said, then let the queue be worked off."""
+    stored = {name: text for outcome, name, text in said if outcome != "rejected"}
+    rejected = {name for outcome, name, _ in said if outcome == "rejected"}
+    with opened(url, always_up=True) as memory:
+        facts = {fact.id: fact for fact in memory.facts(everything=True, limit=10**9)}
+        waiting = {each.fact for each in memory.pending()}
+        noted = memory.rejections(limit=10**9)
+        found = Found(
+            kills=kills,
+            acknowledged=len(stored),
+            rejections_acknowledged=len(rejected),
+            facts=len(facts),
+            verified_before_the_end=_count(facts.values(), State.VERIFIED),
+            waiting_before_the_end=len(waiting),
+        )
+        gone = {each.fact for each in noted}
+        found.lost = sum(name not in facts and name not in gone for name in stored)
+        found.lost += len(rejected - {each.fact_hash for each in noted})
+        found.lost += sum("weak" not in stored[name] for name in stored if name in gone)
+        unverified = {key for key, fact in facts.items() if fact.state is not State.VERIFIED}
+        found.forgotten_by_the_queue = len(unverified - waiting)
+        time.sleep(LEASE_S + 0.2)
+        memory.verify_pending(early=True)
+        found.left_in_the_queue = len(memory.pending())
+        left = memory.facts(everything=True, limit=10**9)
+        found.left_in_the_queue += sum(fact.state is not State.VERIFIED for fact in left)
+        found.wrongly_verified = sum(
+            "weak" in fact.text and fact.state is State.VERIFIED
+            for fact in [*facts.values(), *left]
+        )
+        found.damaged = damaged(url)
+    return found
+
+
+def _count(facts: object, state: State) -> int:
+    return sum(fact.state is state for fact in facts)  # type: ignore[attr-defined]
+
+
+def damaged(url: str) -> int:
+    """Return how many problems SQLite finds in the file."""
+    if not url.startswith("sqlite"):
+        return 0
+    store = Store(url)
+    with store.read() as connection:
+        rows = [row[0] for row in connection.execute(sql("PRAGMA integrity_check"))]
+        rows += [str(row) for row in connection.execute(sql("PRAGMA foreign_key_check"))]
+    store.close()
+    return sum(row != "ok" for row in rows)
+
+
+def main() -> None:
+    """Kill, look, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("url")
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    working.LEASE_S = LEASE_S
+    logging.disable(logging.WARNING)
+    moments = random.Random(chosen.seed)  # noqa: S311 -- no secret
+    said = []
+    for run in range(chosen.kills):
+        said += killed(chosen.url, run, moments.uniform(0.0, LONGEST_S))
+    found = look(chosen.url, chosen.kills, said)
+    print(json.dumps(asdict(found)))
+    sys.exit(0 if found.good else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""`veridical keys`: who may use the service."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from veridical.errors import ConfigurationError, InputError
+from veridical.interfaces.cli import options
+from veridical.interfaces.cli.failures import reported
+
+if TYPE_CHECKING:
+    from veridical.interfaces.http.auth import Key, Scope
+
+NEW_EXAMPLES = """\b
+Examples:
+  veridical keys new app
+  veridical keys new agent --scope check --scope memory --per-minute 600
+  veridical keys new prometheus --scope admin --file keys.json --json
+"""
+LIST_EXAMPLES = """\b
+Examples:
+  veridical keys list
+"""
+REMOVE_EXAMPLES = """\b
+Examples:
+  veridical keys remove app
+"""
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is.")]
+File = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The file of keys (default: server.keys, else keys.json)."),
+]
+Scopes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scope",
+        metavar="check|memory|admin",
+        help="What it allows (default: check). May be given several times.",
+    ),
+]
+PerMinute = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Requests a minute, at most.")
+]
+
+Json = options.Json
+Quiet = options.Quiet
+Config = options.Config
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("new", epilog=NEW_EXAMPLES)
+@reported
+def new(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    name: Name,
+    *,
+    file: File = None,
+    scope: Scopes = None,
+    per_minute: PerMinute = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Make a key and print it, this once: the file keeps its hash only."""
+    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.interfaces.http.auth import new_key, write_keys
+
+    path = _file(file, config)
+    kept = _read(path)
+    if not name.strip() or name in {key.name for key in kept}:
+        msg = "there is a key of that name already" if name.strip() else "a key needs a name"
+        raise ConfigurationError(msg, hint="Choose another name, or remove that key")
+    token, key = new_key(name, _scopes(scope or ["check"]), per_minute)
+    write_keys(path, [*kept, key])
+    if json:
+        document = {"schema": "veridical.key/1", "key": token, **_shown(key), "file": str(path)}
+        print_json(json_module.dumps(document, indent=2))
+    else:
+        print_text(
+            token + "\n" if quiet else f"{token}\nIts hash is in {path}; it is not shown again\n"
+        )
+
+
+@app.command("list", epilog=LIST_EXAMPLES)
+@reported
+def show(
+    *,
+    file: File = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """List the keys: names and what they allow."""
+    from veridical.interfaces.cli.output import print_json, print_text
+
+    kept = _read(_file(file, config))
+    if json:
+        shown = {"schema": "veridical.keys/1", "keys": [_shown(key) for key in kept]}
+        print_json(json_module.dumps(shown, indent=2))
+    elif not quiet:
+        rows = [f"{key.name}  {','.join(key.scopes)}  {key.per_minute or '-'}/min" for key in kept]
+        print_text("\n".join(rows or ["No keys yet: veridical keys new NAME"]) + "\n")
+
+
+@app.command("remove", epilog=REMOVE_EXAMPLES)
+@reported
+def remove(
+    name: Name,
+    *,
+    file: File = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Revoke a key; a service that runs notices."""
+    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.interfaces.http.auth import write_keys
+
+    path = _file(file, config)
+    kept = _read(path)
+    left = [key for key in kept if key.name != name]
+    if len(left) == len(kept):
+        msg = "there is no key of that name"
+        raise InputError(msg, hint="veridical keys list shows the names")
+    write_keys(path, left)
+    if json:
+        print_json(json_module.dumps({"schema": "veridical.keys/1", "removed": [name]}))
+    elif not quiet:
+        print_text("Removed\n")
+
+
+def _file(file: Path | None, config: Path | None) -> Path:
+    from veridical.settings import Settings
+
+    return file or Path(Settings.load(config).server.keys or "keys.json")
+
+
+def _read(path: Path) -> tuple[Key, ...]:
+    from veridical.interfaces.http.auth import read_keys
+
+    return read_keys(path) if path.exists() else ()
+
+
+def _scopes(named: list[str]) -> list[Scope]:
+    from veridical.interfaces.http.auth import Scope
+
+    try:
+        return [Scope(one) for one in dict.fromkeys(named)]
+    except ValueError:
+        msg = "a scope is none of check, memory and admin"
+        raise ConfigurationError(msg, hint="check is the default") from None
+
+
+def _shown(key: Key) -> dict[str, object]:
+    return {
+        "name": key.name,
+        "scopes": list(key.scopes),
+        "per_minute": key.per_minute,
+        "created": key.created,
+    }

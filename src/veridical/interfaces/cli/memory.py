@@ -1,0 +1,388 @@
+"""`veridical memory`: facts that are kept, what waits to be verified, and what was rejected."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from veridical.interfaces.cli import options
+from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from veridical.core.types import Source
+    from veridical.memory import Memory, Remembered, Worked
+
+FLAGGED = 1
+CODES = """
+\b
+Exit codes:
+  0  stored: verified, or unverified because the gate is off
+  1  rejected, or stored although its evidence does not carry it
+  2  wrong use or configuration
+  3  not verified yet: it waits in the queue, see verify-pending
+"""
+ADD_EXAMPLES = f"""\b
+Examples:
+  veridical memory add "The bridge has eight lanes." --source S1=notice.txt --gate
+  veridical memory add "Ada wrote it in 1843." -s letters/ -e author=Ada --confidence 0.9 --json
+{CODES}"""
+LIST_EXAMPLES = """\b
+Examples:
+  veridical memory list
+  veridical memory list --entity bridge --tier long_term
+  veridical memory list --all --json
+"""
+SHOW_EXAMPLES = """\b
+Examples:
+  veridical memory show 9f3c5b7a1e204d68
+"""
+SEARCH_EXAMPLES = """\b
+Examples:
+  veridical memory search "bridge lanes"
+"""
+VERIFY_EXAMPLES = """\b
+Examples:
+  veridical memory verify-pending
+  veridical memory verify-pending --limit 20 --json
+  veridical memory verify-pending --early
+
+\b
+Exit codes:
+  0  all that was due is verified, or nothing was due
+  1  at least one fact was rejected, or is not carried by its evidence
+  2  wrong use or configuration
+  3  at least one fact could not be verified again, or was given up
+"""
+PENDING_EXAMPLES = """\b
+Examples:
+  veridical memory pending
+"""
+REJECTED_EXAMPLES = """\b
+Examples:
+  veridical memory rejected
+  veridical memory rejected --limit 1000 --json
+"""
+RETRACT_EXAMPLES = """\b
+Examples:
+  veridical memory retract 9f3c5b7a1e204d68
+"""
+PROMOTE_EXAMPLES = f"""\b
+Examples:
+  veridical memory promote 9f3c5b7a1e204d68 long_term --gate
+{CODES}"""
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="The fact: one assertion.")]
+FactId = Annotated[str, typer.Argument(metavar="ID", help="A fact's id, as list shows it.")]
+Goal = Annotated[str, typer.Argument(metavar="TIER", help="session or long_term.")]
+Query = Annotated[str, typer.Argument(metavar="TEXT", help="Words that a fact has, all of them.")]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        "-s",
+        metavar="[ID=]PATH",
+        help="Evidence: a file, a folder, or - for stdin. May be given several times.",
+    ),
+]
+Entities = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--entity",
+        "-e",
+        metavar="[ROLE=]NAME",
+        help="What the fact is about. May be given several times.",
+    ),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option("--entity", "-e", metavar="NAME", help="About this. May be given several times."),
+]
+Relation = Annotated[str | None, typer.Option(metavar="NAME", help="How the entities are related.")]
+Confidence = Annotated[
+    float | None, typer.Option(metavar="P", help="How sure it is said to be (0 to 1).")
+]
+TierName = Annotated[str, typer.Option(metavar="TIER", help="task, session or long_term.")]
+TierFilter = Annotated[
+    str | None, typer.Option("--tier", metavar="TIER", help="Of this tier only.")
+]
+FromSource = Annotated[
+    str | None, typer.Option("--source", "-s", metavar="ID", help="From this source only.")
+]
+DependsOn = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="A fact that this one rests on. May be given several times."),
+]
+Gate = Annotated[
+    bool | None,
+    typer.Option("--gate/--no-gate", help="Verify it before it is stored (default: configured)."),
+]
+All = Annotated[bool, typer.Option("--all", help="Those queued, retracted or not valid now, too.")]
+Limit = Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")]
+WorkLimit = Annotated[
+    int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many facts.")
+]
+Early = Annotated[
+    bool, typer.Option("--early", help="Those that are not due yet or were given up, too.")
+]
+Json = options.Json
+Quiet = options.Quiet
+Config = options.Config
+
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("add", epilog=ADD_EXAMPLES)
+@reported
+def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    text: Text,
+    *,
+    source: Sources = None,
+    entity: Entities = None,
+    relation: Relation = None,
+    confidence: Confidence = None,
+    tier: TierName = "long_term",
+    depends_on: DependsOn = None,
+    gate: Gate = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Remember a fact, if its evidence carries it."""
+    given = _read(source or [], quiet=quiet)
+    with _memory(config, gate) as memory:
+        _warm(memory)
+        done = memory.remember(
+            text,
+            given,
+            about=[_entity(each) for each in entity or []],
+            relation=relation,
+            confidence=confidence,
+            tier=tier,
+            depends_on=depends_on or [],
+        )
+    _finish(done, json=json, quiet=quiet)
+
+
+@app.command("list", epilog=LIST_EXAMPLES)
+@reported
+def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    *,
+    entity: Names = None,
+    relation: Relation = None,
+    source: FromSource = None,
+    tier: TierFilter = None,
+    everything: All = False,
+    limit: Limit = 100,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """List what is remembered, the newest first."""
+    from veridical.interfaces.cli.memory_output import facts_table
+    from veridical.memory.documents import facts_document
+
+    with _memory(config, gate=False) as memory:
+        found = memory.facts(
+            entity=entity or [],
+            relation=relation,
+            source=source,
+            tier=tier,
+            everything=everything,
+            limit=limit,
+        )
+    _print(lambda: facts_document(found), facts_table(found), json=json, quiet=quiet)
+
+
+@app.command("search", epilog=SEARCH_EXAMPLES)
+@reported
+def search(
+    text: Query,
+    *,
+    limit: Limit = 20,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Find facts by their words, the best match first."""
+    from veridical.interfaces.cli.memory_output import facts_table
+    from veridical.memory.documents import facts_document
+
+    with _memory(config, gate=False) as memory:
+        found = memory.search(text, limit=limit)
+    _print(lambda: facts_document(found), facts_table(found), json=json, quiet=quiet)
+
+
+@app.command("show", epilog=SHOW_EXAMPLES)
+@reported
+def show(
+    fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
+) -> None:
+    """Show all that is known about a fact."""
+    from veridical.interfaces.cli.memory_output import fact_page
+    from veridical.memory.documents import one_document
+
+    with _memory(config, gate=False) as memory:
+        fact, links = memory.get(fact_id), memory.links(fact_id)
+    _print(lambda: one_document(fact, links), fact_page(fact, links), json=json, quiet=quiet)
+
+
+@app.command("verify-pending", epilog=VERIFY_EXAMPLES)
+@reported
+def verify_pending(
+    *,
+    limit: WorkLimit = None,
+    early: Early = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Verify what waits in the queue and is due."""
+    from veridical.interfaces.cli.memory_output import worked_lines
+    from veridical.memory.documents import worked_document
+
+    # Who calls this wants facts verified, whether new ones are or not.
+    with _memory(config, gate=True) as memory:
+        worked = memory.verify_pending(limit=limit, early=early)
+    _print(lambda: worked_document(worked), worked_lines(worked), json=json, quiet=quiet)
+    raise typer.Exit(_work_code(worked))
+
+
+@app.command("pending", epilog=PENDING_EXAMPLES)
+@reported
+def pending(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
+    """List what waits to be verified, and why."""
+    from veridical.interfaces.cli.memory_output import pending_table
+    from veridical.memory.documents import pending_document
+
+    with _memory(config, gate=False) as memory:
+        found = memory.pending()
+    _print(lambda: pending_document(found), pending_table(found), json=json, quiet=quiet)
+
+
+@app.command("rejected", epilog=REJECTED_EXAMPLES)
+@reported
+def rejected(
+    *, limit: Limit = 100, json: Json = False, quiet: Quiet = False, config: Config = None
+) -> None:
+    """List what was rejected, the newest first: hashes and figures, no text."""
+    from veridical.interfaces.cli.memory_output import rejections_table
+    from veridical.memory.documents import rejections_document
+
+    with _memory(config, gate=False) as memory:
+        found = memory.rejections(limit=limit)
+    _print(lambda: rejections_document(found), rejections_table(found), json=json, quiet=quiet)
+
+
+@app.command("retract", epilog=RETRACT_EXAMPLES)
+@reported
+def retract(
+    fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
+) -> None:
+    """Retract a fact, and all facts that depend on it."""
+    from veridical.interfaces.cli.memory_output import retracted_lines
+    from veridical.memory.documents import facts_document
+
+    with _memory(config, gate=False) as memory:
+        gone = memory.retract(fact_id)
+    _print(lambda: facts_document(gone), retracted_lines(gone), json=json, quiet=quiet)
+
+
+@app.command("promote", epilog=PROMOTE_EXAMPLES)
+@reported
+def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    fact_id: FactId,
+    tier: Goal,
+    *,
+    gate: Gate = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Move a fact to a higher tier, if its evidence carries it."""
+    with _memory(config, gate) as memory:
+        _warm(memory)
+        done = memory.promote(fact_id, tier)
+    _finish(done, json=json, quiet=quiet)
+
+
+# --- parts -----------------------------------------------------------------------------------
+
+
+def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -- an option handed on
+    from veridical.composition import build_memory
+    from veridical.settings import Settings
+
+    return build_memory(Settings.load(config), gate=gate)
+
+
+def _warm(memory: Memory) -> None:
+    """Load the embedded model before the clock of the gate starts; services need no warming."""
+    from veridical.composition import LOCAL
+
+    if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
+        memory.gate.warm_up()
+
+
+def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...] | None:
+    from veridical.interfaces.documents import read_sources
+
+    if not sources:
+        return None
+    documents = read_sources(sources)
+    for notice in () if quiet else documents.notices[:5]:
+        say("note", str(notice))
+    return documents.sources
+
+
+def _entity(argument: str) -> str | tuple[str, str]:
+    """Split `[ROLE=]NAME`."""
+    role, equals, name = argument.partition("=")
+    return (role, name) if equals else argument
+
+
+def _finish(done: Remembered, *, json: bool, quiet: bool) -> None:
+    from veridical.interfaces.cli.memory_output import remembered_lines
+    from veridical.memory.documents import remembered_document
+
+    _print(lambda: remembered_document(done), remembered_lines(done), json=json, quiet=quiet)
+    raise typer.Exit(_code(done))
+
+
+def _code(done: Remembered) -> int:
+    from veridical.memory import Outcome, State
+
+    if done.outcome is Outcome.FAILED:
+        return WRONG_USE
+    if done.outcome is Outcome.REJECTED or done.fact is None:
+        return FLAGGED
+    if done.pending:
+        return UNDETERMINED
+    return FLAGGED if done.fact.state is State.UNSUPPORTED else 0
+
+
+def _work_code(worked: Worked) -> int:
+    if worked.rejected or worked.unsupported:
+        return FLAGGED
+    return UNDETERMINED if worked.retried or worked.given_up or worked.lost else 0
+
+
+def _print(
+    document: Callable[[], dict[str, Any]],
+    show_it: Callable[[Console], None],
+    *,
+    json: bool,
+    quiet: bool,
+) -> None:
+    from veridical.interfaces.cli.output import print_json, print_rich
+
+    if json:
+        print_json(json_module.dumps(document(), indent=2, ensure_ascii=False))
+    elif not quiet:
+        print_rich(show_it)

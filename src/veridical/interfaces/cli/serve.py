@@ -1,0 +1,81 @@
+"""`veridical serve`: the service."""
+
+from __future__ import annotations
+
+import json as json_module
+from typing import Annotated
+
+import typer
+
+from veridical.interfaces.cli import options
+from veridical.interfaces.cli.failures import reported
+
+EXAMPLES = """\b
+Examples:
+  veridical serve
+  veridical serve --port 9000 --logs text
+  veridical keys new app --file keys.json && veridical serve --host 0.0.0.0 --keys keys.json
+
+\b
+Exit codes:
+  0  ended by SIGTERM or Ctrl-C, all that was accepted is answered
+  2  wrong use or configuration, such as a public address without a key
+  3  the backend cannot start
+"""
+
+Host = Annotated[str | None, typer.Option(metavar="NAME", help="Where to listen (127.0.0.1).")]
+Port = Annotated[int | None, typer.Option(metavar="N", help="The port (8642); 0 for a free one.")]
+Keys = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Let in who has a key of this file only.")
+]
+Backend = Annotated[
+    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
+]
+Logs = Annotated[str | None, typer.Option(metavar="json|text", help="How logs look.")]
+Otel = Annotated[
+    bool | None, typer.Option("--otel/--no-otel", help="Send spans by OpenTelemetry (OTLP).")
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print the address as a JSON document on stdout.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print no address.")]
+Config = options.Config
+
+
+@reported
+def serve(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
+    *,
+    host: Host = None,
+    port: Port = None,
+    keys: Keys = None,
+    backend: Backend = None,
+    logs: Logs = None,
+    otel: Otel = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    config: Config = None,
+) -> None:
+    """Serve checks over HTTP: an API, a page, a verifying proxy. Logs go to stderr."""
+    from veridical.errors import MissingExtraError
+    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.settings import Settings
+
+    settings = Settings.load(
+        config,
+        backend=backend,
+        server={"host": host, "port": port, "keys": keys},
+        telemetry={"logs": logs, "otel": otel},
+    )
+    try:
+        from veridical.interfaces.http.server import run
+    except ImportError as error:
+        msg = f"the service needs the extra 'server' ({error.name} is missing)"
+        raise MissingExtraError(msg, hint="pip install 'veridical[server]'") from None
+
+    def listening(address: str) -> None:
+        if json:
+            print_json(json_module.dumps({"schema": "veridical.serve/1", "address": address}))
+        elif not quiet:
+            print_text(f"veridical listens on {address}\n")
+
+    run(settings, listening=listening)

@@ -1,0 +1,119 @@
+"""The app: routes, what goes around them, and how it starts and ends."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Depends, FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from veridical.interfaces.http import errors, operations, replies, routes
+from veridical.interfaces.http.auth import Scope
+from veridical.interfaces.http.guard import KEY_HEADER, Guard
+from veridical.interfaces.http.page import build_page_router
+from veridical.interfaces.http.service import Service
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from veridical.core.ports import Backend
+    from veridical.settings import Settings
+    from veridical.telemetry import Sink
+
+_ABOUT = """Checks what a language model says against the evidence it was given, claim by claim.
+
+Errors are problem documents (RFC 9457). With keys, send `Authorization: Bearer KEY`. When there is
+too much to do the answer is 429 with `Retry-After`. `x-request-id` is in every answer, and in the
+logs; you may send your own.
+"""
+
+_EXPOSED = ("x-request-id", "x-veridical-report", "x-veridical-outcome", "x-veridical-flagged")
+
+
+def create_app(
+    settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
+) -> FastAPI:
+    """Return the service as an ASGI app; its `state.service` holds the parts.
+
+    `backend` overrides the one of the settings, `sinks` hear of events besides logs and metrics.
+    `ConfigurationError` if the settings describe no backend or no keys.
+    """
+    service = Service(settings, backend=backend, sinks=sinks)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
+        await service.start()
+        yield
+        await service.stop()
+
+    app = FastAPI(
+        title="veridical",
+        version=version("veridical"),
+        description=_ABOUT,
+        lifespan=lifespan,
+        docs_url=None,  # they are scripts of another host
+        redoc_url=None,
+    )
+    app.state.service = service
+    errors.install(app)
+    app.add_exception_handler(routes.NotAllowedError, routes.refuse)
+    _add_routes(app, service)
+    _go_around(app, service)
+    setattr(app, "openapi", lambda: _openapi(app))  # noqa: B010 -- as FastAPI's documentation has it, in words that mypy takes
+    return app
+
+
+def _add_routes(app: FastAPI, service: Service) -> None:
+    app.include_router(routes.checks)
+    app.include_router(routes.memory)
+    app.include_router(operations.operations)
+    app.include_router(build_page_router())
+    _add_proxy(app, service)
+
+
+def _go_around(app: FastAPI, service: Service) -> None:
+    app.add_middleware(Guard, service=service)
+    if service.settings.server.origins:
+        from starlette.middleware.cors import CORSMiddleware
+
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=service.settings.server.origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type", "x-request-id", KEY_HEADER],
+            expose_headers=_EXPOSED,
+        )
+
+
+def _add_proxy(app: FastAPI, service: Service) -> None:
+    """Add the verifying proxy, if there is an upstream."""
+    settings = service.settings.proxy
+    if settings.upstream_url is None:
+        return
+    from veridical.interfaces.http.proxy import build_proxy_router
+
+    router = build_proxy_router(
+        service.output,
+        settings,
+        policy=service.verifier.policy,
+        dependencies=[Depends(routes.needs(Scope.CHECK))],
+        # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
+        forward_authorization=service.keyring.open,
+    )
+    app.include_router(router)
+
+
+def _openapi(app: FastAPI) -> dict[str, Any]:
+    """Return the description of the service; every status that it answers is in it."""
+    if app.openapi_schema is None:
+        schema = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        for path, methods in schema["paths"].items():
+            for operation in methods.values():
+                if path.startswith("/v1") or path == "/metrics":
+                    operation["security"] = [{"bearer": []}, {"key": []}, {}]
+        app.openapi_schema = replies.with_components(schema)
+    return app.openapi_schema

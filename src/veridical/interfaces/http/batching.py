@@ -1,0 +1,191 @@
+"""One backend for all requests: their queries share batches, and each has its deadline.
+
+A backend in this process has as many threads as there are processors. Were every request to ask it
+by itself, they would fight for these; so what requests ask is put together, in turns, and the
+backend gets one batch after the other. How a batch is put together changes no estimate: the
+embedded verifier scores each pair by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import anyio
+
+from veridical.core.ports import estimators_of
+from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
+from veridical.pipeline.inference.wrappers.asking import ask
+from veridical.telemetry import Asked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from veridical.core.ports import Backend
+    from veridical.core.types import BackendInfo, Estimator, Measurement, Query
+    from veridical.telemetry import Telemetry
+
+_deadline: ContextVar[float] = ContextVar("veridical_deadline", default=math.inf)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Give what is asked of a `Deadlined` backend in this block so many seconds."""
+    token = _deadline.set(min(_deadline.get(), anyio.current_time() + seconds))
+    try:
+        yield
+    finally:
+        _deadline.reset(token)
+
+
+def remaining() -> float:
+    """Return the seconds that are left of the block; 0.0 if none are."""
+    return max(0.0, _deadline.get() - anyio.current_time())
+
+
+class _Around:
+    """A backend around another, which it speaks as."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.wrapped = backend
+
+    @property
+    def info(self) -> BackendInfo:
+        """What the wrapped one says of itself."""
+        return self.wrapped.info
+
+    @property
+    def estimators(self) -> frozenset[Estimator]:
+        """The estimators that estimates may come from."""
+        return estimators_of(self.wrapped)
+
+
+class Observed(_Around):
+    """Tells telemetry how often a backend is asked, and how long it takes."""
+
+    def __init__(self, backend: Backend, telemetry: Telemetry) -> None:
+        super().__init__(backend)
+        self._telemetry = telemetry
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return what the backend measures."""
+        started = perf_counter()
+        measured = await ask(self.wrapped, queries)
+        seconds = perf_counter() - started
+        cached = sum(isinstance(one, Estimate) and one.cached for one in measured)
+        missing = sum(isinstance(one, Unmeasured) for one in measured)
+        event = Asked(self.info.name, len(queries), cached, missing, seconds)
+        self._telemetry.take(event)
+        return measured
+
+
+@dataclass(eq=False, slots=True)
+class _Entry:
+    """What one request asks; `left` are positions that are in no batch yet."""
+
+    queries: Sequence[Query]
+    done: asyncio.Future[None]
+    left: deque[int]
+    found: dict[int, Measurement] = field(default_factory=dict)
+
+
+class Batching(_Around):
+    """Puts the queries of concurrent requests into common batches of at most `most`.
+
+    A batch takes about as many from each request, so that a small one does not wait for a large
+    one. For one event loop.
+    """
+
+    def __init__(self, backend: Backend, most: int = 32) -> None:
+        super().__init__(backend)
+        self._most = most
+        self._entries: deque[_Entry] = deque()
+        self._worker: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many queries are in no batch yet."""
+        return sum(len(entry.left) for entry in self._entries)
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return what the backend measures, together with what others ask."""
+        if not queries:
+            return []
+        done = asyncio.get_running_loop().create_future()
+        entry = _Entry(queries, done, deque(range(len(queries))))
+        self._entries.append(entry)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        try:
+            await done
+        finally:
+            with suppress(ValueError):  # it may have left the queue already
+                self._entries.remove(entry)
+        return [entry.found[i] for i in range(len(queries))]
+
+    async def _work(self) -> None:
+        while batch := self._next():
+            try:
+                measured = await ask(self.wrapped, [entry.queries[i] for entry, i in batch])
+            except BaseException as error:
+                # Who asked has to know, whatever it is: a backend that cannot start, or the end.
+                for entry, _ in batch:
+                    if not entry.done.done():
+                        entry.done.set_exception(_told(error))
+                if not isinstance(error, Exception):
+                    raise
+                continue
+            for (entry, i), measurement in zip(batch, measured, strict=True):
+                entry.found[i] = measurement
+                if len(entry.found) == len(entry.queries) and not entry.done.done():
+                    entry.done.set_result(None)
+
+    def _next(self) -> list[tuple[_Entry, int]]:
+        """Take the next batch: a share from each request in turn, until it is full."""
+        batch: list[tuple[_Entry, int]] = []
+        while self._entries and len(batch) < self._most:
+            entry = self._entries.popleft()
+            if entry.done.done():  # nobody waits for it any more
+                continue
+            share = max(1, (self._most - len(batch)) // (len(self._entries) + 1))
+            taken = min(share, len(entry.left))
+            batch += [(entry, entry.left.popleft()) for _ in range(taken)]
+            if entry.left:
+                self._entries.append(entry)
+        return batch
+
+
+def _told(error: BaseException) -> Exception:
+    return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
+
+
+class Deadlined(_Around):
+    """Answers in time: what is not measured within the block `within` is `Unmeasured` (timeout)."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(backend)
+        self._latest = math.inf
+        self._scopes: set[anyio.CancelScope] = set()
+
+    def hasten(self, seconds: float) -> None:
+        """Let nothing take longer than so many seconds from now, whatever it was promised."""
+        self._latest = anyio.current_time() + seconds
+        for scope in self._scopes:
+            scope.deadline = min(scope.deadline, self._latest)
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return what the backend measures in time."""
+        with anyio.CancelScope(deadline=min(_deadline.get(), self._latest)) as scope:
+            self._scopes.add(scope)
+            try:
+                return await self.wrapped.estimate(queries)
+            finally:
+                self._scopes.discard(scope)
+        late = Unmeasured(UnmeasuredReason.TIMEOUT, "the request's deadline")
+        return [late] * len(queries)

@@ -1,0 +1,190 @@
+"""What every request passes first: an id, a host, a key, a limit; and what every answer carries.
+
+A plain ASGI middleware: nothing of a body is read before its key is known.
+"""
+
+from __future__ import annotations
+
+import re
+from secrets import token_hex
+from time import perf_counter
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+
+from veridical.interfaces.http import errors
+from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.telemetry import Served, Shed, request_id
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from veridical.interfaces.http.auth import Key
+    from veridical.interfaces.http.service import Service
+
+
+OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+KEY_HEADER = "x-veridical-key"
+API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class Guard:
+    """Goes around the app."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        given = Headers(scope=scope).get("x-request-id", "")
+        name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
+        token = request_id.set(name)
+        try:
+            await self._answer(scope, receive, _Sender(scope, send, name))
+        finally:
+            request_id.reset(token)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
+        started = perf_counter()
+        try:
+            refused = self._refused(scope)
+            if refused is not None:
+                await refused(scope, receive, send)
+            else:
+                limit = self._service.settings.server.max_request_bytes
+                await self._app(scope, _limited(receive, limit), send)
+        except Exception as error:  # noqa: BLE001 -- the last line of defence
+            self._service.failed("request", error)
+            if not send.started:
+                await errors.response_of(RuntimeError())(scope, receive, send)
+        finally:
+            seconds = perf_counter() - started
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            event = Served(method, _route(scope), send.status, seconds)
+            self._service.telemetry.take(event)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        """Return the answer to a request that goes no further; note the key of one that does."""
+        headers, path = Headers(scope=scope), scope["path"]
+        scope.setdefault("state", {})["key"] = ANYONE
+        if self._service.keyring.open and not self._ours(headers):
+            hint = "Ask it by the address that it listens on"
+            return errors.response(421, "this service is for this machine only", hint)
+        if self._service.keyring.open and not self._welcome(scope["method"], headers):
+            hint = "Name its origin in server.origins, or ask with a key"
+            return errors.response(403, "a page of another origin may not ask this", hint)
+        if path in OPEN_PATHS or path.startswith("/page/"):
+            return None
+        if not self._service.keyring.open:
+            key = self._key(headers)
+            if key is None:
+                hint = "Send Authorization: Bearer KEY, or X-Veridical-Key: KEY"
+                challenge = {"www-authenticate": 'Bearer realm="veridical"'}
+                return errors.response(401, "no key that is known", hint, headers=challenge)
+            scope["state"]["key"] = key
+        return self._over_its_rate(scope["state"]["key"], path) or self._too_large(headers)
+
+    def _ours(self, headers: Headers) -> bool:
+        """Say whether a request names this machine: no page can rebind its own name to us."""
+        host = headers.get("host", "")
+        bare = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+        return is_loopback(bare)
+
+    def _welcome(self, method: str, headers: Headers) -> bool:
+        """Say whether a request may change something, if it is from a page."""
+        origin = headers.get("origin")
+        if origin is None or method in {"GET", "HEAD", "OPTIONS"}:
+            return True
+        named = self._service.settings.server.origins or ()
+        return origin in named or is_loopback(_host_of(origin))
+
+    def _key(self, headers: Headers) -> Key | None:
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
+        return self._service.keyring.find(given.strip()) if given else None
+
+    def _over_its_rate(self, key: Key, path: str) -> Response | None:
+        if not path.startswith("/v1/"):
+            return None
+        per_minute = key.per_minute or self._service.settings.server.per_minute
+        try:
+            self._service.rates.take(key.name, per_minute)
+        except errors.OverloadedError as error:
+            self._service.telemetry.take(Shed("request", "rate"))
+            return errors.response_of(error)
+        return None
+
+    def _too_large(self, headers: Headers) -> Response | None:
+        length = headers.get("content-length", "")
+        limit = self._service.settings.server.max_request_bytes
+        if length.isdecimal() and int(length[:20]) > limit:
+            return errors.response(413, f"the body has more than {limit} bytes", "Send less")
+        return None
+
+
+def _host_of(origin: str) -> str:
+    try:
+        return urlsplit(origin).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _route(scope: Scope) -> str:
+    """Return the pattern of the route: an address may hold anything, and would be a label each."""
+    known = scope["path"] if scope["path"] in OPEN_PATHS else "unmatched"
+    return str(getattr(scope.get("route"), "path", known))
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Return `receive` that stops reading where a body is too large, whatever its length says."""
+    size = 0
+
+    async def read() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > limit:
+            raise HTTPException(413)
+        return message
+
+    return read
+
+
+class _Sender:
+    """Sends an answer with the headers that every answer has."""
+
+    def __init__(self, scope: Scope, send: Send, name: str) -> None:
+        self._send = send
+        self._name = name
+        self._private = scope["path"].startswith("/v1/")
+        self.started = False
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started, self.status = True, message["status"]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("content-security-policy", API_POLICY)
+            headers["x-request-id"] = self._name
+            if self._private:
+                headers.setdefault("cache-control", "no-store")
+        await self._send(message)

@@ -1,0 +1,118 @@
+"""The page at `/`: files of this package, served as they are, for a browser without a network.
+
+    app.include_router(build_page_router())
+
+Its words are those of the reports (`/page/words.json`), and so is its style (`/page/report.css`,
+with `/page/style.css` on top of it). The page itself holds nothing secret and asks for no key.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Header
+from fastapi.responses import Response
+
+from veridical.core.types import Claim, Exclusion, Skip, Span, Unmeasured, UnmeasuredReason
+from veridical.core.verdicts import Budget, Status, Verdict
+from veridical.core.views import VIEWS
+from veridical.pipeline.reports import words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TYPES = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
+_FILES = (
+    "app.js", "bits.js", "card.js", "dom.js", "exports.js", "form.js", "marks.js", "opened.js",
+    "sarif.js", "service.js", "style.css", "text.js", "view.js", "words.js",
+)  # fmt: skip
+_SHARED = {"report.css": ("veridical.pipeline.reports", "page.css")}
+
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy: own files only, nothing inline, no other host."""
+
+PAGE_HEADERS: Mapping[str, str] = {
+    "content-security-policy": PAGE_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+"""What each answer of the page carries; `no-cache` means: ask first whether it changed."""
+
+
+def build_page_router() -> APIRouter:
+    """Return the routes of the page: `GET /` and one for each of its files."""
+    router = APIRouter(include_in_schema=False)
+
+    def add(path: str, content: bytes, media_type: str) -> None:
+        async def serve(if_none_match: Annotated[str | None, Header()] = None) -> Response:
+            return _answer(content, media_type, if_none_match)
+
+        router.add_api_route(path, serve, methods=["GET", "HEAD"], response_class=Response)
+
+    add("/", _read("veridical.interfaces.http.page", "index.html"), _TYPES["html"])
+    for name in _FILES:
+        content = _read("veridical.interfaces.http.page", name)
+        add(f"/page/{name}", content, _TYPES[name.rpartition(".")[2]])
+    for name, place in _SHARED.items():
+        add(f"/page/{name}", _read(*place), _TYPES["css"])
+    add("/page/words.json", vocabulary(), "application/json")
+    return router
+
+
+def _answer(content: bytes, media_type: str, known: str | None) -> Response:
+    tag = f'"{sha256(content).hexdigest()[:24]}"'
+    headers = {**PAGE_HEADERS, "etag": tag}
+    if known is not None and tag in known:
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+@cache
+def _read(package: str, name: str) -> bytes:
+    return files(package).joinpath(name).read_bytes()
+
+
+@cache
+def vocabulary() -> bytes:
+    """Return the words of the reports as JSON, so that the page says the same things."""
+    words_of_reports = {
+        "version": _version(),
+        "looks": {
+            str(tone): {"label": look.label, "mark": look.mark, "meaning": look.meaning}
+            for tone, look in words.LOOKS.items()
+        },
+        "urgency": words.URGENCY,
+        "notes": words.NOTES,
+        "unmeasured": {why.value: words.unmeasured(Unmeasured(why)) for why in UnmeasuredReason},
+        "not_checked": {
+            **{why.value: _not_checked(excluded=why) for why in Exclusion},
+            **{why.value: _not_checked(skipped=why) for why in Skip},
+        },
+        "actions": {status.value: view.action for status, view in VIEWS.items()},
+    }
+    return json.dumps(words_of_reports, ensure_ascii=False).encode()
+
+
+def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = None) -> str:
+    """Return what the reports say of a claim that is kept and not verified."""
+    claim = Claim("c1", "-", Span(0, 1), 0, excluded=excluded, skipped=skipped)
+    nothing = Unmeasured(UnmeasuredReason.DISABLED)
+    budget = Budget(0.95, None, None, None)
+    return words.reason(Verdict(claim, Status.UNVERIFIABLE, "", (), nothing, nothing, budget, None))
+
+
+def _version() -> str | None:
+    try:
+        return version("veridical")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        return None

@@ -1,0 +1,96 @@
+// The service behind the page: a check as a stream of events, and marks of what was right.
+
+const KEY = "veridical.key";
+
+export class Problem extends Error {
+  /** What a request failed of; `status` is 0 if nothing answered. */
+  constructor(status, { title, detail, hint, request_id: request } = {}, retryAfter = null) {
+    super([title, detail, hint].filter(Boolean).map(sentence).join(" ") || said(status));
+    this.status = status;
+    this.request = request ?? null;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const sentence = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+function said(status) {
+  if (status === 0) return "The service cannot be reached.";
+  if (status === 401) return "The service asks for a key.";
+  if (status === 404) return "The service does not offer that.";
+  if (status === 413) return "That is more than the service takes at once.";
+  return `The service answered ${status}.`;
+}
+
+export const key = () => sessionStorage.getItem(KEY);
+export const keepKey = (value) =>
+  value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY);
+
+async function ask(path, { body = null, accept = "application/json", signal = null } = {}) {
+  const headers = { accept };
+  if (body) headers["content-type"] = "application/json";
+  if (key()) headers.authorization = `Bearer ${key()}`;
+  const options = { method: body ? "POST" : "GET", headers, signal, credentials: "omit" };
+  if (body) options.body = JSON.stringify(body);
+  const response = await fetch(path, options).catch((error) => {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0);
+  });
+  if (response.ok) return response;
+  const wait = Number.parseFloat(response.headers.get("retry-after"));
+  const problem = await response.json().catch(() => ({}));
+  throw new Problem(response.status, problem, Number.isFinite(wait) ? wait : null);
+}
+
+/** Yield `[event, data]` as they come in; a stream that just ends is a Problem. */
+export async function* check(request, signal) {
+  const options = { body: request, accept: "text/event-stream", signal };
+  const response = await ask("v1/check/stream", options);
+  let done = false;
+  for await (const [event, data] of events(response.body)) {
+    if (event === "error") throw new Problem(data.status ?? 500, data);
+    done ||= event === "report";
+    yield [event, data];
+  }
+  if (!done)
+    throw new Problem(0, { title: "The connection ended before the check was done" });
+}
+
+/** Parse server-sent events (HTML Standard, 9.2): fields up to a blank line, lines end in LF or CR LF. */
+export async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
+      rest = blocks.pop();
+      for (const block of blocks) {
+        const found = event(block);
+        if (found) yield found;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+function event(block) {
+  let name = "message";
+  const data = [];
+  for (const line of block.split("\n")) {
+    const [, field, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line);
+    if (field === "event") name = value ?? "";
+    if (field === "data") data.push(value ?? "");
+  }
+  return data.length ? [name, JSON.parse(data.join("\n"))] : null;
+}
+
+export async function storedReport(id) {
+  return (await ask(`v1/reports/${encodeURIComponent(id)}`)).json();
+}
+
+export async function sendMark(report, claim, right) {
+  await ask("v1/feedback", { body: { report, claim_id: claim, right } });
+}

@@ -1,0 +1,87 @@
+// What the page says. The vocabulary is that of the reports: the server hands it out.
+
+let words = null;
+
+export async function loadWords() {
+  words = await (await fetch("page/words.json")).json();
+}
+
+export const version = () => words.version;
+export const tones = () => Object.keys(words.looks);
+export const look = (tone) => words.looks[tone];
+export const note = (name) => words.notes[name] ?? name.replaceAll("_", " ");
+export const action = (status) => words.actions[status];
+export const urgency = (tone) => words.urgency.indexOf(tone);
+export const unmeasured = (reason) => words.unmeasured[reason] ?? reason;
+
+/** Whether a verdict was reached: on what is asserted, and on every phantom citation. */
+export const checked = (claim) =>
+  (claim.assertive && !claim.skipped) || claim.status === "phantom_citation";
+
+export const tone = (claim) => (checked(claim) ? claim.status : "excluded");
+
+/** Whether the claim is one to look at. */
+export const listed = (claim) => claim.flagged || tone(claim) === "undetermined";
+
+export const rule = (claim) =>
+  claim.rule.replaceAll("_", " ").replaceAll(":", ": ").split(/\s+/).join(" ");
+
+export const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** Say in one sentence why the verdict is what it is. */
+export function reason(claim) {
+  if (!checked(claim)) return words.not_checked[claim.excluded ?? claim.skipped] ?? "Not checked.";
+  if (claim.status === "undetermined") return undetermined(claim.p1);
+  if (claim.status === "phantom_citation") return phantom(claim);
+  if (claim.status === "partially_supported") return partial(claim);
+  if (claim.status === "unsupported") return "The evidence neither states nor opposes the claim.";
+  return look(claim.status).meaning;
+}
+
+function undetermined(p1) {
+  const why = p1.unmeasured ? unmeasured(p1.unmeasured) : "no decision was reached";
+  return `Could not be measured: ${why}.`;
+}
+
+function phantom(claim) {
+  const ids = [...new Set(claim.citations.filter((cite) => !cite.resolved).map((cite) => cite.id))];
+  if (!ids.length) return look("phantom_citation").meaning;
+  const verb = ids.length === 1 ? "is not a source" : "are not sources";
+  return `Cites ${ids.join(", ")}, which ${verb} of this answer.`;
+}
+
+function partial(claim) {
+  if (claim.notes.includes("over_extrapolation"))
+    return "The evidence carries a weaker form of the claim only.";
+  if (!claim.parts.length) return look("partially_supported").meaning;
+  const n = claim.parts.filter((part) => part.status === "supported").length;
+  return `${n} of ${claim.parts.length} parts ${n === 1 ? "is" : "are"} supported.`;
+}
+
+const LEFT_OUT = ["not_sampled", "not_critical", "over_limit"];
+
+/** Return the outcome in one sentence, with its denominator. */
+export function headline(summary, flagged) {
+  const left = LEFT_OUT.reduce((sum, name) => sum + (summary.skipped[name] ?? 0), 0);
+  const tail = left ? ` (${left.toLocaleString("en")} more not verified, by mode or limit)` : "";
+  const asked = count(summary.claims_checked, "checked claim") + tail;
+  const lost = summary.by_status.undetermined ?? 0;
+  if (summary.outcome === "flagged")
+    return `Flagged: ${flagged} of ${asked}${lost ? `; ${lost} could not be measured` : ""}`;
+  if (summary.outcome === "undetermined")
+    return `Undetermined: ${lost} of ${asked} could not be measured`;
+  if (summary.outcome === "grounded") return `Grounded: ${asked}, none flagged`;
+  return "Nothing to check: no checkable claim in this answer";
+}
+
+/** Say how much was checked out of how much, and what was skipped and why. */
+export function denominators(summary) {
+  const skipped = Object.entries(summary.skipped)
+    .filter(([, n]) => n)
+    .map(([name, n]) => `${n} ${name.replaceAll("_", " ")}`);
+  const tail = skipped.length ? `; skipped: ${skipped.join(", ")}` : "";
+  const claims = count(summary.claims_extracted, "claim");
+  return `${summary.claims_checked} of ${claims} checked, from ${count(summary.sentences, "sentence")}${tail}`;
+}

@@ -1,0 +1,184 @@
+"""The verdict on what the upstream wrote, and what is done about it: the orchestrator's work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.assessment import Outcome
+from veridical.core.types import ClaimKind
+from veridical.interfaces.http.proxy.json_answers import as_paragraphs
+from veridical.orchestrator import Orchestrator, Skipped, VerificationConfig, annotate
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from veridical import Report
+    from veridical.core.policy import Policy
+    from veridical.interfaces.http.proxy.asked import Asked
+    from veridical.orchestrator import Answer
+    from veridical.orchestrator.checkpoint import Checks
+    from veridical.settings_blocks import ProxySettings
+
+MOST_CHARACTERS = 400_000
+"""A longer answer is passed on without a verdict."""
+
+TOO_LONG = "too_long"
+UNREADABLE = "unreadable_reply"
+BROKE_OFF = "upstream_broke_off"
+INTERNAL = "internal_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One text of a reply, and the verdict on it.
+
+    `number` is which attempt it is, from 1. `reason` says why there is no verdict. `blocked` says
+    that it is to be withheld.
+    """
+
+    text: str
+    outcome: Outcome
+    number: int = 1
+    attempts: int = 1
+    report: Report | None = None
+    guidance: str | None = None
+    reason: str | None = None
+    blocked: bool = False
+
+    @property
+    def flagged(self) -> int | None:
+        """How many claims are flagged; None if there is no verdict."""
+        return None if self.report is None else len(self.report.flagged)
+
+    @property
+    def marked(self) -> str:
+        """The text with a mark at each flagged claim."""
+        return annotate(self.report) if self.report is not None else self.text
+
+    @property
+    def legend(self) -> str:
+        """What can be said of the flagged claims behind a text that has been sent already."""
+        if self.report is None or not self.flagged:
+            return ""
+        # Claims in code get no mark but are named in the legend: here all are to be named.
+        named = [
+            replace(verdict, claim=replace(verdict.claim, kind=ClaimKind.CODE))
+            for verdict in self.report.claims
+        ]
+        return annotate(replace(self.report, claims=tuple(named))).removeprefix(self.report.answer)
+
+    @property
+    def notice(self) -> str:
+        """What stands in the place of a text that is withheld."""
+        checked = self.report.summary.claims_checked if self.report is not None else 0
+        return (
+            f"This answer was withheld: {self.flagged} of {checked} checked claims could not be"
+            " confirmed by the sources."
+        )
+
+
+def undetermined(text: str, reason: str) -> Judged:
+    """Return that there is no verdict, and why."""
+    return Judged(text, Outcome.UNDETERMINED, reason=reason)
+
+
+class Checking:
+    """Verifies texts, so many at once; what goes wrong is a reason, never an exception."""
+
+    def __init__(self, verifier: Checks, policy: Policy, settings: ProxySettings) -> None:
+        self._verifier = verifier
+        self._policy = policy
+        self._settings = settings
+        self._running = 0
+
+    async def judge(
+        self, text: str, asked: Asked, again: Callable[[str, str], Awaitable[str]] | None = None
+    ) -> Judged:
+        """Return the verdict on a text; `again` writes another one, from a text and guidance."""
+        if len(text) > MOST_CHARACTERS:
+            return undetermined(text, TOO_LONG)
+        if self._running >= self._settings.max_concurrent_checks:
+            return undetermined(text, Skipped.LOAD.value)
+        self._running += 1
+        try:
+            answer = await self._answer(text, asked, again)
+        except Exception as error:  # noqa: BLE001 -- a bug of ours must not cost the answer
+            return undetermined(text, f"{INTERNAL}: {type(error).__name__}")
+        finally:
+            self._running -= 1
+        return _judged(answer, asked)
+
+    async def _answer(
+        self, text: str, asked: Asked, again: Callable[[str, str], Awaitable[str]] | None
+    ) -> Answer:
+        question = asked.question or ""
+        texts = [text]
+
+        async def generate(prompt: str, /, *, context: Mapping[str, str]) -> str:
+            del context  # the upstream has it from the messages
+            if again is not None and prompt != question:
+                guidance = prompt.removeprefix(question).strip()
+                texts.append(await again(texts[-1], guidance))
+            return texts[-1] if asked.prose else as_paragraphs(texts[-1])
+
+        policy = replace(self._policy, **asked.options.policy)
+        orchestrator = Orchestrator(
+            generate,
+            _Checks(self._verifier, policy),
+            config=_config(policy, self._settings.max_retries if again is not None else None),
+            deadline_s=self._settings.deadline_s,
+        )
+        return await orchestrator.process(question, asked.sources, verify=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checks:
+    """A verifier under the policy of one request."""
+
+    verifier: Checks
+    policy: Policy
+
+    @property
+    def check(self) -> Callable[..., Any]:
+        return self.verifier.check
+
+
+def _config(policy: Policy, retries: int | None) -> VerificationConfig:
+    return VerificationConfig(
+        support_threshold=policy.support_threshold,
+        dependence_threshold=policy.dependence_threshold,
+        gap_threshold_bits=policy.gap_threshold_bits,
+        on_failure="flag" if retries is None else "retry",
+        max_retries=retries or 0,
+        max_claims_per_response=policy.max_claims,
+        mode=policy.mode,
+        sample_rate=policy.sample_rate,
+    )
+
+
+def _judged(answer: Answer, asked: Asked) -> Judged:
+    best = answer.best
+    report = best.report
+    found = Judged(
+        best.text,
+        Outcome.UNDETERMINED if report is None else report.summary.outcome,
+        best.number,
+        len(answer.attempts),
+        report,
+        answer.guidance,
+        _reason(answer),
+        blocked=asked.options.on_failure == "block" and bool(best.critical),
+    )
+    if best.skipped is Skipped.NO_ANSWER:
+        return replace(found, outcome=Outcome.NOTHING_TO_CHECK)
+    return found
+
+
+def _reason(answer: Answer) -> str | None:
+    if answer.skipped is not None:
+        return answer.skipped.value
+    failure = answer.failure
+    if failure is None:
+        return None
+    return f"{failure.kind.value}: {failure.detail}" if failure.detail else failure.kind.value

@@ -1,0 +1,112 @@
+"""Where values stand in a JSON text, so that one can be changed and the rest stays byte for byte.
+
+All functions raise `ValueError` (or `RecursionError`) for what is no JSON of that kind.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from json import JSONDecoder
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_read = JSONDecoder().raw_decode
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A value, and where it stands; of a member, `key` and where that begins (else `start`)."""
+
+    start: int
+    end: int
+    value: Any
+    key: str = ""
+    begin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Text to put in the place of a range."""
+
+    start: int
+    end: int
+    text: str
+
+
+def members(text: str, start: int = 0, *, whole: bool = False) -> list[Place]:
+    """Return the members of the object at `start`, in order; `whole` if the text ends with it."""
+    return list(_items(text, start, "{", "}", whole=whole))
+
+
+def elements(text: str, start: int) -> list[Place]:
+    """Return the elements of the array at `start`."""
+    return list(_items(text, start, "[", "]", whole=False))
+
+
+def member(text: str, start: int, key: str) -> Place | None:
+    """Return the member of the object at `start` that counts: the last one of that name."""
+    found = [place for place in members(text, start) if place.key == key]
+    return found[-1] if found else None
+
+
+def without(text: str, places: list[Place], gone: Place) -> str:
+    """Return an object's text without one of its members, and without the comma that parted it."""
+    at = places.index(gone)
+    if at + 1 < len(places):
+        cut = Edit(gone.begin, places[at + 1].begin, "")
+    else:
+        cut = Edit(places[at - 1].end if at else gone.begin, gone.end, "")
+    return edited(text, [cut])
+
+
+def with_last(text: str, value: str, *, key: str | None = None, start: int = 0) -> Edit:
+    """Return the edit that adds a last member or element, JSON text itself, to what is there."""
+    opened = _skip(text, start)
+    kind = "{}" if text[opened] == "{" else "[]"
+    items = list(_items(text, opened, *kind, whole=False))
+    place = items[-1].end if items else opened + 1
+    named = value if key is None else f'"{key}":{value}'
+    return Edit(place, place, ("," if items else "") + named)
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with all edits, which do not overlap."""
+    for edit in sorted(edits, key=lambda each: each.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text
+
+
+def _items(text: str, start: int, opening: str, closing: str, *, whole: bool) -> Iterator[Place]:
+    at = _expect(text, _skip(text, start), opening)
+    more = text[at : at + 1] != closing
+    while more:
+        begin, key = at, ""
+        if opening == "{":
+            key, at = _read(text, at)
+            if not isinstance(key, str):
+                raise ValueError
+            at = _expect(text, _skip(text, at), ":")
+        value, end = _read(text, at)
+        yield Place(at, end, value, key, begin)
+        at = _skip(text, end)
+        more = text[at : at + 1] == ","
+        at = _skip(text, at + 1) if more else at
+    end = _expect(text, at, closing)
+    if whole and end != len(text):
+        raise ValueError
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _expect(text: str, at: int, sign: str) -> int:
+    """Return where what follows a sign begins."""
+    if text[at : at + 1] != sign:
+        raise ValueError
+    return _skip(text, at + 1)

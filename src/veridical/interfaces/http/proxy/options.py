@@ -1,0 +1,97 @@
+"""What a client may say in the field `veridical` of its request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError
+
+from veridical.core.sources import as_sources
+from veridical.errors import InputError
+from veridical.settings_blocks import PolicySettings  # noqa: TC001 -- pydantic reads it at run time
+
+if TYPE_CHECKING:
+    from veridical.settings_blocks import ProxySettings
+
+FIELD = "veridical"
+OnFailure = Literal["pass", "flag", "retry", "block"]
+Role = Literal["system", "tool", "user"]
+
+
+class _Field(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Document(_Field):
+    """A text that may be cited by its id."""
+
+    id: StrictStr
+    text: StrictStr
+
+
+class Options(_Field):
+    """The field `veridical` of a request; what is left out is as the settings say.
+
+    `documents` are the evidence, instead of the messages unless `evidence` names their roles, too.
+    `policy` has the keys of the settings' block `policy`. `verify` off only passes on. `report` off
+    leaves the claims out of the verdict.
+    """
+
+    verify: StrictBool = True
+    documents: dict[StrictStr, StrictStr] | list[Document | StrictStr] | None = None
+    evidence: list[Role] | None = None
+    policy: PolicySettings | None = None
+    on_failure: OnFailure | None = None
+    report: StrictBool | None = None
+
+
+class InForce(_Field):
+    """What holds for one request, from its field and the settings."""
+
+    verify: bool
+    documents: Annotated[dict[str, str], Field(repr=False)]
+    roles: frozenset[str]
+    policy: dict[str, Any]
+    on_failure: OnFailure
+    report: bool
+
+
+class FieldError(InputError):
+    """The field `veridical` of a request is wrong; `where` says in which key."""
+
+    def __init__(self, message: str, where: str = "") -> None:
+        self.where = f"{FIELD}.{where}" if where else FIELD
+        super().__init__(f"{self.where}: {message}", hint="docs/proxy.md lists the keys")
+
+
+def read_options(value: object, settings: ProxySettings) -> InForce:
+    """Return what holds for a request; `FieldError` names the first thing wrong, never a text."""
+    try:
+        given = Options.model_validate({} if value is None else value)
+        texts = None if given.documents is None else _texts(given.documents)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"][:2])
+        raise FieldError(first["msg"], where) from None
+    except InputError as error:
+        raise FieldError(error.message, "documents") from None
+    roles = given.evidence
+    if roles is None:
+        roles = settings.evidence if texts is None else []
+    return InForce(
+        verify=given.verify,
+        documents=texts or {},
+        roles=frozenset(roles),
+        policy={} if given.policy is None else given.policy.model_dump(exclude_unset=True),
+        on_failure=given.on_failure or settings.on_failure,
+        report=settings.report if given.report is None else given.report,
+    )
+
+
+def _texts(documents: dict[str, str] | list[Document | str]) -> dict[str, str]:
+    if isinstance(documents, list):
+        shaped = [one if isinstance(one, str) else one.model_dump() for one in documents]
+        found = as_sources(shaped)
+    else:
+        found = as_sources(documents)
+    return {source.id: source.text for source in found.values()}

@@ -1,0 +1,119 @@
+"""A reply in one piece: the texts of its choices, and the verdict put into it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from veridical.interfaces.http.proxy.json_places import (
+    Edit,
+    Place,
+    edited,
+    elements,
+    member,
+    members,
+    with_last,
+    without,
+)
+from veridical.interfaces.http.proxy.options import FIELD
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several answers: its text ("" for tool calls alone), and where that stands."""
+
+    index: int
+    text: str = field(repr=False)
+    place: Place
+    content: Place | None
+    calls_tools: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply as it came, and its choices."""
+
+    text: str = field(repr=False)
+    choices: tuple[Choice, ...]
+
+    @property
+    def calling(self) -> frozenset[int]:
+        """The choices that call tools."""
+        return frozenset(choice.index for choice in self.choices if choice.calls_tools)
+
+    def changed(self, texts: Mapping[int, str], withheld: Mapping[int, str], verdict: Any) -> bytes:  # noqa: ANN401 -- JSON
+        """Return the reply with other texts, with notices for choices withheld, and the verdict.
+
+        Everything else is as it came.
+        """
+        edits = []
+        for choice in self.choices:
+            if choice.index in withheld:
+                notice = _withheld(choice.index, withheld[choice.index])
+                edits.append(Edit(choice.place.start, choice.place.end, notice))
+            elif choice.index in texts and choice.content is not None:
+                written = json.dumps(texts[choice.index], ensure_ascii=False)
+                edits.append(Edit(choice.content.start, choice.content.end, written))
+        edits.append(with_last(self.text, dumped(verdict), key=FIELD))
+        # Half a character that stood there escaped has no UTF-8.
+        return edited(self.text, edits).encode("utf-8", "backslashreplace")
+
+
+def read_reply(body: bytes) -> Reply | None:
+    """Return a reply; None if it is none with choices."""
+    try:
+        text = body.decode()
+        places = members(text, whole=True)
+        for ours in [place for place in places if place.key == FIELD]:
+            # A proxy behind this one: its verdict gives way to ours.
+            text = without(text, places, ours)
+            places = members(text, whole=True)
+        choices = member(text, 0, "choices")
+        if choices is None:
+            return None
+        found = [_choice(text, place, n) for n, place in enumerate(elements(text, choices.start))]
+    except (ValueError, RecursionError):
+        return None
+    return Reply(text, tuple(found)) if found else None
+
+
+def _choice(text: str, place: Place, number: int) -> Choice:
+    message = member(text, place.start, "message")
+    content = None if message is None else member(text, message.start, "content")
+    said = None if content is None else content.value
+    index = place.value.get("index", number)
+    return Choice(
+        index if isinstance(index, int) else number,
+        said if isinstance(said, str) else "",
+        place,
+        content,
+        calls_tools=message is not None and calls_tools(message.value),
+    )
+
+
+def calls_tools(message: object) -> bool:
+    """Return whether a message, or a piece of one, calls tools."""
+    if not isinstance(message, dict):
+        return False
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def _withheld(index: int, notice: str) -> str:
+    """Return a choice that holds nothing of what was written: its log-probabilities did."""
+    return dumped(
+        {
+            "index": index,
+            "message": {"role": "assistant", "content": notice, "refusal": None},
+            "logprobs": None,
+            "finish_reason": "content_filter",
+        }
+    )
+
+
+def dumped(value: object) -> str:
+    """Return JSON text in one line, in ASCII."""
+    return json.dumps(value, allow_nan=False, separators=(",", ":"))

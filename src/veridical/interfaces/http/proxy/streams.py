@@ -1,0 +1,165 @@
+"""A reply in pieces (server-sent events): passed on as it comes, its texts put together aside."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from veridical.interfaces.http.proxy.options import FIELD
+from veridical.interfaces.http.proxy.replies import calls_tools, dumped
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+
+    from httpx2 import Response
+
+_END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_LINE = re.compile(rb"\r\n|\n|\r")
+DONE = b"[DONE]"
+
+
+class Events:
+    """Cuts bytes into events; together the events are those bytes."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._seen = 0
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Return the events that are whole now, each with the blank line that ends it."""
+        self._rest += data
+        start = 0
+        while found := _END.search(self._rest, max(start, self._seen)):
+            yield self._rest[start : found.end()]
+            start = found.end()
+        self._rest = self._rest[start:]
+        self._seen = max(len(self._rest) - 3, 0)
+
+    def rest(self) -> bytes:
+        """Return what is left at the end."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+
+def data_of(event: bytes) -> bytes:
+    """Return the data of an event; b"" if it has none."""
+    lines = [line for line in _LINE.split(event) if line.startswith(b"data:")]
+    return b"\n".join(line[5:].removeprefix(b" ") for line in lines)
+
+
+@dataclass
+class Transcript:
+    """What a stream has said so far: texts by the index of their choice, and its head.
+
+    `calling` are the choices that call tools; `failed` says that it told of an error.
+    """
+
+    texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    calling: set[int] = field(default_factory=set)
+    head: dict[str, Any] = field(default_factory=dict)
+    failed: bool = False
+
+    def note(self, data: bytes) -> None:
+        """Note the data of an event; what cannot be read is nothing to verify."""
+        try:
+            chunk = json.loads(data)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(chunk, dict):
+            return
+        self.failed = self.failed or bool(chunk.get("error"))
+        if not self.head and "id" in chunk:
+            self.head = {key: chunk[key] for key in ("id", "created", "model") if key in chunk}
+        choices = chunk.get("choices")
+        for number, choice in enumerate(choices if isinstance(choices, list) else []):
+            if isinstance(choice, dict):
+                self._note_choice(choice, number)
+
+    def _note_choice(self, choice: Mapping[str, Any], number: int) -> None:
+        index, delta = choice.get("index", number), choice.get("delta")
+        said = delta.get("content") if isinstance(delta, dict) else None
+        if isinstance(index, int):
+            self.texts[index] += [said] if isinstance(said, str) else []
+            self.calling |= {index} if calls_tools(delta) else set()
+
+    def whole(self) -> dict[int, str]:
+        """Return the texts."""
+        return {index: "".join(parts) for index, parts in self.texts.items()}
+
+    def chunk(
+        self,
+        texts: Mapping[int, str],
+        *,
+        finish: str | None = None,
+        verdict: Any = None,  # noqa: ANN401 -- JSON
+    ) -> bytes:
+        """Return an event of ours: more text for choices, and the verdict if there is one.
+
+        There is always a choice in it: clients look at the first one without asking.
+        """
+        choices = [
+            {
+                "index": index,
+                "delta": {"content": text} if text else {},
+                "logprobs": None,
+                "finish_reason": finish,
+            }
+            for index, text in (texts or {0: ""}).items()
+        ]
+        body = {"object": "chat.completion.chunk", **self.head, "choices": choices}
+        if verdict is not None:
+            body[FIELD] = verdict
+        return b"data: " + dumped(body).encode() + b"\n\n"
+
+
+@dataclass
+class Heard:
+    """One stream that was listened to; `kept` are the events that were held back.
+
+    `end` is the event that ends it, and what comes behind that.
+    """
+
+    transcript: Transcript = field(default_factory=Transcript)
+    kept: list[bytes] = field(default_factory=list)
+    end: bytes = b""
+    broke_off: bool = False
+
+    @property
+    def unusable(self) -> bool:
+        """Whether it is no answer in text."""
+        return self.broke_off or self.transcript.failed or bool(self.transcript.calling)
+
+    async def listen(self, reply: Response) -> AsyncIterator[bytes]:
+        """Return its events as they come, except for the one that ends it."""
+        import httpx2
+
+        events = Events()
+        try:
+            async for data in reply.aiter_bytes():
+                for event in events.feed(data):
+                    said = data_of(event)
+                    if self.end or said.startswith(DONE):
+                        self.end += event
+                        continue
+                    yield event
+                    # Noted only now: the client does not wait for it.
+                    self.transcript.note(said)
+            rest = events.rest()
+            if data_of(rest).startswith(DONE):
+                self.end += rest
+            elif rest:
+                yield rest
+                self.transcript.note(data_of(rest))
+        except httpx2.HTTPError:
+            self.broke_off = True
+        finally:
+            await reply.aclose()
+
+
+def error_event(message: str, code: str) -> bytes:
+    """Return an event that tells clients of an error, as they expect it in a stream."""
+    error = {"message": message, "type": "upstream_error", "param": None, "code": code}
+    return b"data: " + dumped({"error": error}).encode() + b"\n\n"

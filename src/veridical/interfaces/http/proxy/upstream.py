@@ -1,0 +1,149 @@
+"""The service behind the proxy. Where it is, the settings say, never a request."""
+
+from __future__ import annotations
+
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING
+
+from veridical.errors import MissingExtraError
+from veridical.pipeline.inference.services import ensure_url, tls
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from httpx2 import AsyncClient, Response
+
+    from veridical.settings_blocks import ProxySettings
+
+SENT = frozenset(
+    {
+        "accept",
+        "content-type",
+        "idempotency-key",
+        "openai-beta",
+        "openai-organization",
+        "openai-project",
+        "user-agent",
+        "x-request-id",
+    }
+)
+"""Headers of a request that the upstream gets to see; `authorization` has its own rule."""
+
+RETURNED = frozenset(
+    {"content-type", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry"}
+)
+RETURNED_PREFIXES = ("openai-", "x-ratelimit-")
+"""Headers of a reply that the client gets to see."""
+
+CONNECT_S = 10.0
+
+
+class UpstreamError(Exception):
+    """There is no reply; `status` and `code` are for the client."""
+
+    def __init__(self, status: int, code: str, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+
+
+class Upstream:
+    """Sends requests on. With an `api_key` that is sent, else, if allowed, the client's own."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        url = settings.upstream_url
+        self._url = None if url is None else ensure_url(url, example="http://127.0.0.1:8080/v1")
+        self._key = settings.api_key
+        self._timeout_s = settings.timeout_s
+        self._client: AsyncClient | None = None
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        *,
+        authorization: bool,
+    ) -> Response:
+        """Return the reply, its body still to be read, and to be closed.
+
+        `authorization` says whether the client's own key may go on.
+
+        `UpstreamError` if there is none.
+        """
+        import httpx2
+
+        if self._url is None:
+            msg = "there is no upstream: set proxy.upstream_url"
+            raise UpstreamError(503, "proxy_not_configured", msg)
+        client = self._opened()
+        request = client.build_request(
+            method,
+            self._url + path,
+            headers=self._headers(headers, authorization),
+            content=body or None,
+        )
+        try:
+            reply = await client.send(request, stream=True)
+        except httpx2.TimeoutException:
+            msg = "the upstream did not answer in time"
+            raise UpstreamError(504, "upstream_timeout", msg) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            msg = f"the upstream cannot be reached ({type(error).__name__})"
+            raise UpstreamError(502, "upstream_unreachable", msg) from None
+        if reply.is_redirect:
+            await reply.aclose()
+            msg = "the upstream answered with a redirect, which is not followed"
+            raise UpstreamError(502, "upstream_redirect", msg)
+        return reply
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _opened(self) -> AsyncClient:
+        if self._client is None:
+            import httpx2
+
+            self._client = httpx2.AsyncClient(
+                verify=tls("httpx2"),
+                timeout=httpx2.Timeout(self._timeout_s, connect=CONNECT_S, pool=CONNECT_S),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=32),
+                follow_redirects=False,
+                # One client's cookies are none of another one's.
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            )
+        return self._client
+
+    def _headers(self, given: Mapping[str, str], own: bool) -> dict[str, str]:  # noqa: FBT001 -- see `send`
+        # Bodies are read and added to: they should not come compressed.
+        kept = {"accept-encoding": "identity"}
+        kept |= {name: given[name] for name in SENT if name in given}
+        if self._key is not None:
+            kept["authorization"] = f"Bearer {self._key.get_secret_value()}"
+        elif own and "authorization" in given:
+            kept["authorization"] = given["authorization"]
+        return kept
+
+
+def returned(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return those headers of a reply that the client gets to see."""
+    return {
+        name.lower(): value
+        for name, value in headers.items()
+        if name.lower() in RETURNED or name.lower().startswith(RETURNED_PREFIXES)
+    }
+
+
+def ensure_installed() -> None:
+    """Raise `MissingExtraError` without the HTTP client."""
+    try:
+        import httpx2  # noqa: F401 -- only whether it is there
+    except ImportError as error:
+        msg = "the proxy needs the HTTP client httpx2"
+        hint = "Install it with pip install 'veridical[server]'"
+        raise MissingExtraError(msg, hint=hint) from error

@@ -1,0 +1,194 @@
+"""What answers look like, for OpenAPI; `docs/schemas` has the whole of report, audit and trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from veridical.core.assessment import Outcome
+from veridical.core.types import UnmeasuredReason
+from veridical.core.verdicts import Status
+from veridical.interfaces.http.errors import KINDS, MEDIA_TYPE, Problem
+
+Schema = dict[str, Any]
+
+_TEXT, _COUNT = {"type": "string"}, {"type": "integer", "minimum": 0}
+_NUMBER_OR_NULL = {"type": ["number", "null"]}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_LIST = {"type": "array", "items": {"type": "object"}}
+_SHARE = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+
+
+def _object(says: str, **properties: Any) -> Schema:  # noqa: ANN401 -- schemas
+    return {
+        "type": "object",
+        "description": says,
+        "properties": properties,
+        "required": list(properties),
+    }
+
+
+def _document(kind: str, says: str, **properties: Any) -> Schema:  # noqa: ANN401 -- schemas
+    return _object(says, schema={"const": f"veridical.{kind}/1"}, **properties)
+
+
+_SPAN = _object("Code points, end exclusive.", start=_COUNT, end=_COUNT)
+_ESTIMATE = {
+    "description": "What was measured, or why nothing was.",
+    "anyOf": [
+        _object(
+            "A distribution, with an interval for supported.",
+            supported=_SHARE,
+            contradicted=_SHARE,
+            not_in_context=_SHARE,
+            low=_SHARE,
+            high=_SHARE,
+            estimator=_TEXT,
+            samples=_COUNT,
+            cached={"type": "boolean"},
+        ),
+        _object("Nothing.", unmeasured={"enum": [reason.value for reason in UnmeasuredReason]}),
+    ],
+}
+CLAIM = _object(
+    "A claim and its verdict.",
+    id=_TEXT,
+    text=_TEXT,
+    span=_SPAN,
+    kind=_TEXT,
+    assertive={"type": "boolean"},
+    status={"enum": [status.value for status in Status]},
+    rule=_TEXT,
+    flagged={"type": "boolean"},
+    notes={"type": "array", "items": _TEXT},
+    p1=_ESTIMATE,
+    p0=_ESTIMATE,
+    required_bits=_NUMBER_OR_NULL,
+    observed_bits=_NUMBER_OR_NULL,
+    budget_gap_bits=_NUMBER_OR_NULL,
+    confidence_justified={"type": ["boolean", "null"]},
+    evidence_dependence=_NUMBER_OR_NULL,
+    citations=_LIST,
+    evidence=_LIST,
+    windows_scored=_LIST,
+)
+REPORT = _document(
+    "report",
+    "The verdict on an answer, claim by claim (docs/schemas/report-1.schema.json).",
+    policy={"type": "object"},
+    backend=_object("Who was asked.", name=_TEXT, model=_TEXT, estimator=_TEXT),
+    summary=_object(
+        "Totals with their denominators.",
+        outcome={"enum": [outcome.value for outcome in Outcome]},
+        sentences=_COUNT,
+        claims_extracted=_COUNT,
+        claims_checked=_COUNT,
+        skipped={"type": "object"},
+        by_status={"type": "object"},
+        max_gap_bits=_NUMBER_OR_NULL,
+        overall_confidence=_NUMBER_OR_NULL,
+        latency_ms={"type": "number"},
+        cost_usd=_NUMBER_OR_NULL,
+        tokens={"type": ["integer", "null"]},
+    ),
+    claims={"type": "array", "items": CLAIM},
+)
+VERIFICATION = _document(
+    "verification",
+    "The verification of one claim.",
+    claim_id=_TEXT,
+    claim_text=_TEXT,
+    status=_TEXT,
+    p1=_NUMBER_OR_NULL,
+    p0=_NUMBER_OR_NULL,
+    required_bits=_NUMBER_OR_NULL,
+    observed_bits=_NUMBER_OR_NULL,
+    budget_gap=_NUMBER_OR_NULL,
+)
+QUOTES = _document(
+    "quotes",
+    "A match for every quote.",
+    mode={"enum": ["substring", "fuzzy"]},
+    strict={"type": "boolean"},
+    extracted_count=_COUNT,
+    validated_count=_COUNT,
+    rejected_count=_COUNT,
+    rejected_by_domain={"type": "object"},
+    items={"type": "object"},
+)
+AUDIT = _document(
+    "audit",
+    "The audit of a chain of reasoning (docs/schemas/audit-1.schema.json).",
+    overall={"type": ["object", "null"]},
+    first_error=_TEXT_OR_NULL,
+    undetermined=_COUNT,
+    question=_TEXT_OR_NULL,
+    answer=_TEXT_OR_NULL,
+    post_hoc={"type": ["object", "null"]},
+    steps=_LIST,
+)
+REMEMBERED = _document(
+    "remembered",
+    "What became of a fact.",
+    outcome={"enum": ["stored", "queued", "rejected"]},
+    reason=_TEXT,
+    confidence={"type": "number"},
+    pending={"type": "boolean"},
+    error={"type": ["object", "null"]},
+    conflicts=_LIST,
+    verification={"type": ["object", "null"]},
+    fact={"type": ["object", "null"]},
+)
+FACTS = _document("facts", "Facts, the best match or the newest first.", facts=_LIST)
+FEEDBACK = _document("feedback", "What is kept of the mark: numbers and hashes.", marks=_LIST)
+EVENT = _object(
+    "One event of the stream; `data` is JSON.",
+    event={"enum": ["progress", "claim", "report", "error"]},
+    data=_TEXT,
+)
+HEALTH = _object("How the service is.", status={"enum": ["ok", "starting", "draining"]})
+
+_REPORT_HEADERS = {
+    "x-veridical-report": {
+        "description": "The report's id, for GET /v1/reports/{id} and /v1/feedback.",
+        "schema": _TEXT,
+    },
+    "x-veridical-outcome": {"description": "The outcome of the summary.", "schema": _TEXT},
+    "x-veridical-flagged": {"description": "How many claims are flagged.", "schema": _TEXT},
+}
+_RETRY = {"retry-after": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
+_ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500)
+
+
+def answers(schema: Schema, says: str, *more: int, report: bool = False) -> dict[int | str, Any]:
+    """Return what a route under `/v1` may answer: a document, or a problem."""
+    headers = {"headers": _REPORT_HEADERS} if report else {}
+    found = {"description": says, "content": {"application/json": {"schema": schema}}, **headers}
+    return {200: found, **problems(*_ALWAYS, *more)}
+
+
+def problems(*statuses: int) -> dict[int | str, Any]:
+    """Return problem documents by status."""
+    return {
+        status: {
+            "description": KINDS[status][1],
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            **({"headers": _RETRY} if status == 429 else {}),  # noqa: PLR2004 -- the one to come back from
+        }
+        for status in sorted(statuses)
+    }
+
+
+def with_components(schema: Schema) -> Schema:
+    """Add the shapes that answers refer to, and how a key is sent."""
+    components = schema.setdefault("components", {})
+    shapes = components.setdefault("schemas", {})
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    shapes |= problem.pop("$defs", {})
+    shapes["Problem"] = problem
+    for name in ("HTTPValidationError", "ValidationError"):
+        shapes.pop(name, None)
+    components["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"},
+        "key": {"type": "apiKey", "in": "header", "name": "X-Veridical-Key"},
+    }
+    return schema

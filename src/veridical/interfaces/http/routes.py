@@ -1,0 +1,393 @@
+"""The routes under `/v1`: what a request says is handed on, what comes of it is sent back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response, StreamingResponse
+
+from veridical.core.types import ensure_text
+from veridical.errors import InputError, StoreError
+from veridical.interfaces.http import replies, schemas
+from veridical.interfaces.http.auth import Scope
+from veridical.interfaces.http.batching import remaining, within
+from veridical.interfaces.http.errors import OverloadedError, response
+from veridical.interfaces.http.limits import Kind
+from veridical.interfaces.http.service import Service
+from veridical.interfaces.http.streaming import Stream
+from veridical.telemetry import Shed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from veridical.core.policy import Policy
+    from veridical.pipeline.reports import Report
+    from veridical.settings_blocks import PolicySettings
+
+FORMATS: dict[str, tuple[str, str]] = {
+    "json": ("application/json", "to_json"),
+    "html": ("text/html; charset=utf-8", "to_html"),
+    "sarif": ("application/sarif+json", "to_sarif"),
+    "junit": ("application/xml", "to_junit"),
+}
+
+
+# Dependencies are `async`, though they wait for nothing: others go through a thread each.
+async def service_of(request: Request) -> Service:
+    """Return the service behind a request."""
+    found: Service = request.app.state.service
+    return found
+
+
+class NotAllowedError(Exception):
+    """The key may not do this."""
+
+
+def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
+    """Return what lets only keys through that allow a scope."""
+
+    async def check(request: Request) -> None:
+        if not request.state.key.allows(scope):
+            raise NotAllowedError(scope.value)
+
+    return check
+
+
+async def refuse(_request: Request, error: Exception) -> Response:
+    """Answer a request whose key does not allow it."""
+    return response(403, f"the key has not the scope {error}", "Ask with a key that has it")
+
+
+Here = Annotated[Service, Depends(service_of)]
+checks = APIRouter(prefix="/v1", tags=["check"], dependencies=[Depends(needs(Scope.CHECK))])
+memory = APIRouter(
+    prefix="/v1/memory", tags=["memory"], dependencies=[Depends(needs(Scope.MEMORY))]
+)
+
+
+def _json(document: object, headers: Mapping[str, str] | None = None) -> Response:
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
+    return Response(text.encode(), headers=dict(headers or {}), media_type="application/json")
+
+
+def _policy(service: Service, given: PolicySettings | None) -> Policy:
+    return service.policy(None if given is None else given.model_dump(exclude_unset=True))
+
+
+def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `SourcesIn`
+    """Return sources in a shape that the verifier takes."""
+    if given is None or isinstance(given, dict):
+        return given
+    return [each if isinstance(each, str) else each.model_dump() for each in given]
+
+
+# --- checking --------------------------------------------------------------------------------
+
+
+@checks.post(
+    "/check",
+    summary="Check every claim of an answer against sources",
+    responses=replies.answers(replies.REPORT, "The report.", 503, report=True),
+    response_class=Response,
+)
+async def check(body: schemas.CheckIn, request: Request, service: Here) -> Response:
+    """Return the verdict on each claim.
+
+    What is not measured before the deadline is `undetermined` in the report.
+    """
+    work = partial(
+        service.check,
+        body.answer,
+        _sources(body.sources),
+        body.question,
+        policy=_policy(service, body.policy),
+    )
+    report = await service.admitted("check", work)
+    headers = _kept(service, request, report)
+    return _json(report.to_dict(), headers)
+
+
+def _kept(
+    service: Service, request: Request, report: Report, report_id: str | None = None
+) -> dict[str, str]:
+    named = report_id or service.shelf.new_id()
+    service.shelf.put(named, report, request.state.key.name)
+    return {
+        "x-veridical-report": named,
+        "x-veridical-outcome": report.summary.outcome.value,
+        "x-veridical-flagged": str(len(report.flagged)),
+    }
+
+
+@checks.post(
+    "/check/stream",
+    summary="Check an answer, and hear of each claim as it is decided",
+    responses={
+        **replies.answers(replies.REPORT, "", 503),
+        200: {
+            "description": "Server-sent events: `progress` {done, total}; `claim`, one as in the "
+            "report, once for each; then `report`, or `error` with a problem document.",
+            "content": {"text/event-stream": {"schema": replies.EVENT}},
+            "headers": {"x-veridical-report": {"schema": {"type": "string"}}},
+        },
+    },
+    response_class=StreamingResponse,
+)
+async def check_stream(body: schemas.CheckIn, request: Request, service: Here) -> Response:
+    """Send claims as soon as their verdicts stand, not always in the answer's order."""
+    stream, report_id = Stream(service), service.shelf.new_id()
+    _ensure_checkable(body)
+    policy = _policy(service, body.policy)
+
+    async def work() -> Report:
+        report = await service.check(
+            body.answer,
+            _sources(body.sources),
+            body.question,
+            policy=policy,
+            progress=stream.progress,
+            watcher=stream,
+        )
+        _kept(service, request, report, report_id)
+        return report
+
+    with within(service.settings.server.deadline_s):
+        try:
+            await service.admission.enter(Kind.CHECK, wait_s=remaining())
+        except OverloadedError:
+            service.telemetry.take(Shed("stream", "overload"))
+            raise
+        stream.start(work, after=lambda: service.admission.leave(None))
+    return StreamingResponse(
+        stream.lines(),
+        media_type="text/event-stream",
+        headers={"x-veridical-report": report_id, "x-accel-buffering": "no"},
+    )
+
+
+def _ensure_checkable(body: schemas.CheckIn) -> None:
+    """Raise now what would otherwise be an event of a stream that has the status 200 already."""
+    from veridical.core.sources import as_sources
+
+    ensure_text(body.answer, "the answer")
+    if body.question is not None:
+        ensure_text(body.question, "the question")
+    as_sources(_sources(body.sources))
+
+
+@checks.post(
+    "/verify_claim",
+    summary="Verify one claim, taken as it stands",
+    responses=replies.answers(replies.VERIFICATION, "The verification.", 503),
+    response_class=Response,
+)
+async def verify_claim(body: schemas.ClaimIn, service: Here) -> Response:
+    """Return p1, p0, the bits and the status of one claim."""
+    from veridical.pipeline.judgement.epistemic import verification
+
+    policy = _policy(service, body.policy)
+    if body.confidence is not None:
+        policy = replace(policy, target_confidence=body.confidence)
+    work = partial(
+        service.verify,
+        body.claim,
+        _sources(body.sources),
+        body.question,
+        cites=body.cites,
+        policy=policy,
+    )
+    return _json(verification(await service.admitted("verify_claim", work)).to_dict())
+
+
+@checks.post(
+    "/quotes",
+    summary="Look quotes up in a transcript",
+    responses=replies.answers(replies.QUOTES, "A match for every quote.", 501),
+    response_class=Response,
+)
+async def quotes(body: schemas.QuotesIn, service: Here) -> Response:
+    """Return where each quote stands, how faithfully, and what about it can mislead."""
+    work = partial(anyio.to_thread.run_sync, partial(_quoted, body, service))
+    return _json(await service.admitted("quotes", work))
+
+
+def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
+    from veridical.evidence import ground_evidence, parse_transcript
+
+    settings, rules = service.settings.extraction, service.settings.quantitative
+    mode = body.mode or rules.evidence_quote_validation_mode
+    threshold = body.fuzzy_threshold or rules.evidence_quote_fuzzy_threshold
+    strict = settings.strict if body.strict is None else body.strict
+    key = settings.hash_key
+    given = body.quotes if isinstance(body.quotes, dict) else {"quotes": body.quotes}
+    matches, stats = ground_evidence(
+        given,
+        parse_transcript(body.transcript),
+        mode=mode,
+        fuzzy_threshold=threshold,
+        log_rejections=rules.evidence_quote_log_rejections,
+        strict=strict,
+        speaker=tuple(body.speaker) or None,
+        hash_key=None if key is None else key.get_secret_value(),
+    )
+    return {
+        "schema": "veridical.quotes/1",
+        "mode": mode,
+        "strict": strict,
+        **asdict(stats),
+        "items": {key: [asdict(match) for match in found] for key, found in matches.items()},
+    }
+
+
+@checks.post(
+    "/audit",
+    summary="Audit a chain of reasoning step by step",
+    responses=replies.answers(replies.AUDIT, "The audit.", 503),
+    response_class=Response,
+)
+async def audit(body: schemas.AuditIn, service: Here) -> Response:
+    """Return the label of each step, and whether the answer follows from those that hold."""
+    from veridical import auditing
+
+    given = body.model_dump(include={"steps", "question", "answer"}, exclude_none=True)
+    trace = auditing.parse_trace(given)
+    configured = service.settings.hallucination.trace_auditing.check_post_hoc
+    wanted = configured if body.post_hoc is None else body.post_hoc
+    work = partial(
+        auditing.audit,
+        trace,
+        service.verifier,
+        sources=_sources(body.sources),
+        policy=_policy(service, body.policy),
+        executor=auditing.Executor(service.backend, service.text_model) if wanted else None,
+    )
+    return _json((await service.admitted("audit", work)).to_dict())
+
+
+# --- afterwards ------------------------------------------------------------------------------
+
+
+@checks.get(
+    "/reports/{report_id}",
+    summary="Get a report again, in another format if you like",
+    responses={
+        **replies.answers(replies.REPORT, "", 404),
+        200: {
+            "description": "The report.",
+            "content": {
+                "application/json": {"schema": replies.REPORT},
+                "text/html": {"schema": {"type": "string"}},
+                "application/sarif+json": {"schema": {"type": "object"}},
+                "application/xml": {"schema": {"type": "string"}},
+            },
+        },
+    },
+    response_class=Response,
+)
+async def get_report(
+    report_id: Annotated[str, Path(description="From the header x-veridical-report.")],
+    request: Request,
+    service: Here,
+    *,
+    style: Annotated[Literal["json", "html", "sarif", "junit"], Query(alias="format")] = "json",
+) -> Response:
+    """Return a report that this key asked for within the hour, if it is still in memory."""
+    report = service.shelf.get(report_id, request.state.key.name)
+    if report is None:
+        return response(404, "there is no such report any more", "Check the answer again")
+    media_type, method = FORMATS[style]
+    text = await anyio.to_thread.run_sync(getattr(report, method))
+    name = {"json": "json", "html": "html", "sarif": "sarif", "junit": "xml"}[style]
+    headers = (
+        {} if style == "json" else {"content-disposition": f'attachment; filename="report.{name}"'}
+    )
+    return Response(text.encode(), media_type=media_type, headers=headers)
+
+
+@checks.post(
+    "/feedback",
+    summary="Say whether a verdict was right",
+    responses=replies.answers(replies.FEEDBACK, "What is kept.", 404, 503),
+    response_class=Response,
+)
+async def feedback(body: schemas.FeedbackIn, request: Request, service: Here) -> Response:
+    """Keep whether the verdict on a claim was right, in place of what was said before."""
+    given: Any = body.report
+    if isinstance(given, str):
+        given = service.shelf.get(given, request.state.key.name)
+        if given is None:
+            return response(404, "there is no such report any more", "Send the report itself")
+    return _json(await anyio.to_thread.run_sync(partial(_marked, given, body, service)))
+
+
+def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
+    from veridical.feedback import Feedback, to_document
+
+    try:
+        mark = Feedback(service.store).mark(
+            report, body.claim_id, right=body.right, actual=body.actual
+        )
+    except InputError as error:
+        # Its words may name claims of the report that was sent, which are the request's own.
+        msg = "there is no such claim or status in the report, or it is no report"
+        raise InputError(msg, hint="" if isinstance(report, dict) else error.hint) from None
+    return to_document([mark])
+
+
+# --- memory ----------------------------------------------------------------------------------
+
+
+@memory.post(
+    "/facts",
+    summary="Remember a fact, if its evidence carries it",
+    responses=replies.answers(replies.REMEMBERED, "What became of the fact.", 503),
+    response_class=Response,
+)
+async def remember(body: schemas.FactIn, service: Here) -> Response:
+    """Store a fact, queue it, or reject it; a gate is never shed, and has its own two seconds."""
+    from veridical.memory import Outcome
+    from veridical.memory.documents import remembered_document
+
+    about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
+    work = partial(
+        service.remember,
+        body.text,
+        _sources(body.sources),
+        about=about,
+        relation=body.relation,
+        confidence=body.confidence,
+        tier=body.tier,
+        depends_on=body.depends_on,
+    )
+    async with service.admission.slot(Kind.GATE):
+        done = await work()
+    if done.outcome is Outcome.FAILED:
+        raise done.error or StoreError("the fact could not be stored")
+    return _json(remembered_document(done))
+
+
+@memory.get(
+    "/facts",
+    summary="Recall facts",
+    responses=replies.answers(replies.FACTS, "Facts that are valid now.", 503),
+    response_class=Response,
+)
+async def recall(
+    service: Here,
+    text: Annotated[str | None, Query(description="Words that a fact has, all of them.")] = None,
+    entity: Annotated[list[str] | None, Query(description="What it is about.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Return facts by their words or by what they are about."""
+    from veridical.memory.documents import facts_document
+
+    def find() -> dict[str, Any]:
+        found = service.memory.facts(text=text, entity=entity or (), limit=limit)
+        return facts_document(found)
+
+    return _json(await anyio.to_thread.run_sync(find))

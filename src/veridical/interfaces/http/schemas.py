@@ -1,0 +1,210 @@
+"""What requests look like. What is not said here is refused, so that a typing error shows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictStr
+
+from veridical.settings_blocks import PolicySettings
+
+Text = Annotated[StrictStr, Field(min_length=1)]
+Id = Annotated[StrictStr, Field(min_length=1, max_length=500)]
+Share = Annotated[StrictFloat, AllowInfNan(False), Field(ge=0, le=1)]
+
+
+class Body(BaseModel):
+    """A body of a request."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceIn(Body):
+    """A source with its id."""
+
+    id: Id = Field(description="What claims cite it by.")
+    text: Text = Field(description="Its text.")
+
+
+SourcesIn = Annotated[
+    dict[Id, Text] | list[SourceIn | Text],
+    Field(
+        description="Evidence: texts by id, a list of `{id, text}`, or a list of texts, which are "
+        "numbered from 1.",
+        min_length=1,
+    ),
+]
+PolicyIn = Annotated[
+    PolicySettings | None,
+    Field(description="Thresholds and limits for this request; what is left out is configured."),
+]
+QuestionIn = Annotated[Text | None, Field(description="The question that the answer answers.")]
+
+_SOURCES: dict[str, Any] = {
+    "S1": "The bridge was opened to traffic in 1998. It carries eight lanes."
+}
+
+
+class CheckIn(Body):
+    """An answer to be checked claim by claim."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "answer": "The bridge opened in 1998 [S1]. It has six lanes [S1].",
+                    "sources": _SOURCES,
+                    "question": "What do we know of the bridge?",
+                    "policy": {"windows": 2},
+                }
+            ]
+        }
+    )
+
+    answer: Text = Field(description="What is checked; it may cite sources, as in `[S1]`.")
+    sources: SourcesIn
+    question: QuestionIn = None
+    policy: PolicyIn = None
+
+
+class ClaimIn(Body):
+    """One claim, taken as it stands."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"claim": "It has six lanes.", "sources": _SOURCES, "confidence": 0.95}]
+        }
+    )
+
+    claim: Text = Field(description="One assertion; nothing is parsed out of it.")
+    sources: SourcesIn
+    cites: list[Id] = Field(
+        default=[], max_length=1000, description="Ids of the sources that count; none means all."
+    )
+    confidence: Share | None = Field(
+        default=None, description="How sure the claim has to be: the evidence has to pay for it."
+    )
+    question: QuestionIn = None
+    policy: PolicyIn = None
+
+
+class QuotesIn(Body):
+    """Quotes to be looked up in a transcript."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "quotes": {"PHQ8_Sleep": ["I can't sleep"]},
+                    "transcript": "Ellie: How are you?\nParticipant: I can't sleep.",
+                }
+            ]
+        }
+    )
+
+    quotes: Annotated[
+        dict[Id, list[StrictStr]] | list[StrictStr],
+        Field(description="Quotes, by a key of yours or as a list.", max_length=1000),
+    ]
+    transcript: Text = Field(description="Where they should be: plain, VTT, SRT, CSV or JSON.")
+    mode: Literal["substring", "fuzzy"] | None = Field(
+        default=None, description="How quotes are looked for; the default is configured."
+    )
+    fuzzy_threshold: Annotated[StrictFloat, AllowInfNan(False), Field(ge=0.5, le=1)] | None = Field(
+        default=None, description="The similarity that mode `fuzzy` asks for."
+    )
+    strict: StrictBool | None = Field(
+        default=None, description="Whether a quote with caveats is rejected."
+    )
+    speaker: list[Id] = Field(default=[], max_length=100, description="Whose words count.")
+
+
+class StepIn(Body):
+    """A step of a trace."""
+
+    claim: Text
+    id: Id | None = None
+    cites: list[Id] | None = None
+    context: Text | dict[Id, Text] | list[SourceIn | Text] | None = None
+
+
+class AuditIn(Body):
+    """A chain of reasoning to be audited step by step."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "steps": [
+                        "The bridge was opened in 1998.",
+                        {"claim": "So it is 28 years old."},
+                    ],
+                    "sources": _SOURCES,
+                    "answer": "The bridge was opened in 1998.",
+                }
+            ]
+        }
+    )
+
+    steps: Annotated[list[StepIn | Text], Field(min_length=1, max_length=10_000)] = Field(
+        description="Texts, or objects with what a step cites and what it was given."
+    )
+    sources: SourcesIn | None = None
+    question: QuestionIn = None
+    answer: Text | None = Field(default=None, description="Derived again from the entailed steps.")
+    post_hoc: StrictBool | None = Field(
+        default=None, description="Whether the answer has to follow; the default is configured."
+    )
+    policy: PolicyIn = None
+
+
+class EntityIn(Body):
+    """An entity, and its role in a fact."""
+
+    name: Id
+    role: Annotated[StrictStr, Field(max_length=500)] = ""
+
+
+class FactIn(Body):
+    """A fact to be remembered if its evidence carries it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "The bridge has eight lanes.", "sources": _SOURCES, "about": ["bridge"]}
+            ]
+        }
+    )
+
+    text: Text = Field(description="One assertion.")
+    sources: SourcesIn | None = None
+    about: list[EntityIn | Id] = Field(
+        default=[], max_length=100, description="Entities that it is about."
+    )
+    relation: Id | None = Field(default=None, description="How the entities are related.")
+    confidence: Share | None = Field(default=None, description="How sure it is said to be.")
+    tier: Literal["task", "session", "long_term"] = Field(
+        default="long_term", description="How long it is meant to be remembered."
+    )
+    depends_on: list[Id] = Field(
+        default=[], max_length=1000, description="Ids of facts that it rests on."
+    )
+
+
+class FeedbackIn(Body):
+    """Whether a verdict was right."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"report": "0f3c5b7a1e204d689f3c5b7a1e204d68", "claim_id": "c3", "right": False}
+            ]
+        }
+    )
+
+    report: Id | dict[str, Any] = Field(
+        description="The id of a report (header x-veridical-report), or the report itself."
+    )
+    claim_id: Id = Field(description="The claim's id, such as c3.")
+    right: StrictBool = Field(description="Whether its verdict was right.")
+    actual: Id | None = Field(default=None, description="The status that would have been right.")

@@ -1,0 +1,273 @@
+"""What the routes stand on: one verifier for all requests, and everything that bounds them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from veridical.composition import (
+    LOCAL,
+    build_backend,
+    build_memory,
+    build_store,
+    build_text_model,
+    build_verifier,
+)
+from veridical.core.types import Query
+from veridical.errors import VeridicalError
+from veridical.interfaces.http.auth import Keyring
+from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
+from veridical.interfaces.http.errors import OverloadedError
+from veridical.interfaces.http.limits import Admission, Kind, Rates
+from veridical.interfaces.http.shelf import Shelf
+from veridical.telemetry import (
+    LogSink,
+    Remembered,
+    Shed,
+    Telemetry,
+    checked,
+    failure,
+    verified,
+)
+from veridical.telemetry.prometheus import PrometheusSink
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from veridical.asking import Progress
+    from veridical.core.policy import Policy
+    from veridical.core.ports import Backend, TextModel
+    from veridical.core.sources import Sources
+    from veridical.core.verdicts import Verdict
+    from veridical.memory import Memory
+    from veridical.memory import Remembered as Decided
+    from veridical.pipeline.reports import Report
+    from veridical.settings import Settings
+    from veridical.store import Store
+    from veridical.telemetry import Sink
+    from veridical.verifier import Watcher
+
+T = TypeVar("T")
+
+_ANSWER_S = 1.0
+"""Of the time for a shutdown, what is left for writing answers."""
+
+
+class Service:
+    """The parts of a running service; `start` before the first request, `stop` after the last."""
+
+    def __init__(
+        self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
+    ) -> None:
+        server = settings.server
+        self.settings = settings
+        self.keyring = Keyring(server.keys, server.api_key)
+        self.admission = Admission(server.running, server.waiting)
+        self.rates = Rates()
+        self.shelf = Shelf(server.reports)
+        self.metrics = PrometheusSink()
+        self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
+        self.ready = False
+        self.draining = False
+        self.failure: VeridicalError | None = None
+        self._inner = build_backend(settings, backend or settings.backend)
+        self.backend = self._shared(self._inner)
+        self.verifier = build_verifier(settings, backend=self.backend)
+        self._gauges()
+
+    def _shared(self, backend: Backend) -> Deadlined:
+        observed: Backend = Observed(backend, self.telemetry)
+        self._batching = None
+        if backend.info.name in LOCAL:
+            self._batching = observed = Batching(observed, self.settings.server.batch)
+        return Deadlined(observed)
+
+    def _gauges(self) -> None:
+        watch, admission = self.metrics.watch, self.admission
+        watch("queue_depth", "Requests that wait for their turn.", lambda: admission.waiting)
+        watch("requests_running", "Requests under way.", lambda: admission.running)
+        batching = self._batching
+        watch(
+            "queries_waiting",
+            "Queries that are in no batch yet.",
+            lambda: 0 if batching is None else batching.waiting,
+        )
+        watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
+
+    # --- parts that are made when they are needed --------------------------------------------
+
+    @cached_property
+    def store(self) -> Store:
+        """The database."""
+        return build_store(self.settings)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """The memory; its gate is as configured."""
+        return build_memory(self.settings)
+
+    @cached_property
+    def text_model(self) -> TextModel | None:
+        """The text model, if one is configured."""
+        named = self.settings.text_model
+        return None if named is None else build_text_model(self.settings, named)
+
+    # --- from start to end -------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Load the model, so that the first request need not wait for it.
+
+        What it cannot start with is raised, and kept as `failure`.
+        """
+        if self._inner.info.name in LOCAL:
+            try:
+                await self.backend.estimate([Query("It is warm.", "It is warm.")])
+            except VeridicalError as error:
+                self.failure = error
+                raise
+            if self.settings.hallucination.enabled:
+                await anyio.to_thread.run_sync(self._warm_gate)
+        self.ready = True
+
+    def _warm_gate(self) -> None:
+        gate = self.memory.gate
+        if gate is not None and gate.backend.info.name in LOCAL:
+            gate.warm_up()
+
+    def drain(self) -> None:
+        """Take no more, and let what was accepted come to its end in the time of a shutdown."""
+        self.draining = True
+        self.backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
+
+    async def stop(self) -> None:
+        """Close what was opened."""
+        made = (self.__dict__.get(name) for name in ("memory", "store", "text_model"))
+        for part in (*made, self._inner):
+            if part is not None and hasattr(part, "close"):
+                with suppress(Exception):
+                    part.close()
+
+    # --- work --------------------------------------------------------------------------------
+
+    def policy(self, given: dict[str, Any] | None) -> Policy:
+        """Return the policy configured, with what a request says of it."""
+        return replace(self.settings.to_policy(), **(given or {}))
+
+    async def admitted(
+        self, operation: str, work: Callable[[], Awaitable[T]], kind: Kind = Kind.CHECK
+    ) -> T:
+        """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
+        with within(self.settings.server.deadline_s):
+            try:
+                async with self.admission.slot(kind, wait_s=remaining()):
+                    return await work()
+            except OverloadedError:
+                self.telemetry.take(Shed(operation, "overload"))
+                raise
+
+    async def check(  # noqa: PLR0913 -- those of Verifier.check
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+        watcher: Watcher | None = None,
+        operation: str = "check",
+    ) -> Report:
+        """Check an answer, and let telemetry know; for work that is admitted."""
+        report = await self.verifier.check(
+            answer,
+            sources,
+            question,
+            policy=policy,
+            progress=progress,
+            watcher=watcher or self.telemetry,
+        )
+        self.telemetry.take(checked(report, operation))
+        return report
+
+    async def verify(
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None,
+        *,
+        cites: Sequence[str],
+        policy: Policy,
+    ) -> Verdict:
+        """Verify a claim, and let telemetry know; for work that is admitted."""
+        started = perf_counter()
+        verdict = await self.verifier.verify(claim, sources, question, cites=cites, policy=policy)
+        seconds = perf_counter() - started
+        self.telemetry.take(verified(verdict, self.backend.info, seconds))
+        return verdict
+
+    async def remember(self, text: str, sources: Sources | None, **about: Any) -> Decided:  # noqa: ANN401 -- those of Memory.remember
+        """Remember a fact, and let telemetry know; gates are never turned away."""
+        started = perf_counter()
+        memory = await anyio.to_thread.run_sync(lambda: self.memory)
+        done = await memory.aremember(text, sources, **about)
+        refusal = getattr(done.error, "status", None)
+        self.telemetry.take(
+            Remembered(
+                done.outcome.value,
+                done.reason,
+                None if refusal is None else str(refusal),
+                perf_counter() - started,
+            )
+        )
+        return done
+
+    def failed(self, where: str, error: BaseException) -> None:
+        """Let telemetry know of a failure of ours."""
+        self.telemetry.take(failure(where, error))
+
+    @property
+    def output(self) -> OutputVerifier:
+        """What verifies answers on their way to a user, such as the proxy's."""
+        return OutputVerifier(self)
+
+
+class OutputVerifier:
+    """A `Verifier` for answers on their way to a user (SPEC-08.39).
+
+    Under high load it raises `OverloadedError` at once, so that the answer goes out unverified
+    instead of late.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of checks that bring none of their own."""
+        return self._service.verifier.policy
+
+    async def check(
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """Return the verdict on each claim of an answer; see `Verifier.check`."""
+        work = partial(
+            self._service.check,
+            answer,
+            sources,
+            question,
+            policy=policy,
+            progress=progress,
+            operation="output",
+        )
+        return await self._service.admitted("output", work, Kind.OUTPUT)

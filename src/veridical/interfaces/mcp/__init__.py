@@ -1,0 +1,1 @@
+"""The tools of veridical for agents, over the Model Context Protocol (extra `mcp`)."""

@@ -1,0 +1,305 @@
+"""What each tool returns: bounded, for it goes into the context of a model.
+
+Texts are cut at `MOST_CHARACTERS` and say so; of lists, what is left out is counted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from veridical.core.types import Estimate, Unmeasured
+from veridical.core.verdicts import Status
+from veridical.core.views import view
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.epistemic import TraceAudit
+    from veridical.core.types import Measurement
+    from veridical.core.verdicts import EvidenceSpan, Verdict
+    from veridical.evidence import QuoteMatch
+    from veridical.memory import Fact, Remembered
+    from veridical.pipeline.reports import Report
+
+MOST_CHARACTERS = 500
+MOST_CLAIMS = 40
+MOST_PIECES = 2
+MOST_NAMES = 20
+_DECIMALS = 4
+
+T = TypeVar("T")
+
+
+def cut(text: str) -> str:
+    """Return a text of at most `MOST_CHARACTERS`, and what is missing."""
+    over = len(text) - MOST_CHARACTERS
+    return text if over <= 0 else f"{text[:MOST_CHARACTERS]} … ({over} more characters)"
+
+
+def _cut(value: object) -> object:
+    return cut(value) if isinstance(value, str) else value
+
+
+def _rounded(value: object) -> object:
+    return round(value, _DECIMALS) + 0.0 if isinstance(value, float) else value
+
+
+Cut = Annotated[str, BeforeValidator(_cut)]
+Number = Annotated[float, BeforeValidator(_rounded)]
+Names = Annotated[list[Cut], Field(max_length=MOST_NAMES)]
+
+
+class Output(BaseModel):
+    """What a tool returns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Evidence(Output):
+    """A place in a source, in code points, and what it does to the claim."""
+
+    source: Cut
+    start: int
+    end: int
+    role: str = Field(description="supports, contradicts or nearest")
+    text: Cut
+
+
+class Claim(Output):
+    """The verdict on one claim."""
+
+    text: Cut
+    status: str = Field(
+        description="supported, contradicted, unsupported (the evidence does not say), "
+        "partially_supported, phantom_citation (cites what does not exist), unverifiable, "
+        "or undetermined (could not be measured: neither right nor wrong)"
+    )
+    flagged: bool = Field(description="Whether something has to be done about it.")
+    rule: str = Field(description="What decided.")
+    p1: Number | None = Field(description="P(claim | evidence); null if not measured.")
+    p0: Number | None = Field(description="The same without the cited evidence.")
+    gap_bits: Number | None = Field(description="Bits of evidence that are missing.")
+    unmeasured: str | None = Field(description="Why there is no p1.")
+    phantom_citations: Names = Field(description="Cited ids that do not exist.")
+    evidence: list[Evidence] = Field(max_length=MOST_PIECES)
+    do: str | None = Field(description="What to do about it.")
+
+
+class Checked(Output):
+    """What `check` returns; claims to be corrected come first."""
+
+    outcome: str = Field(
+        description="grounded, flagged, undetermined or nothing_to_check; only grounded is a pass"
+    )
+    claims_checked: int
+    claims_flagged: int
+    claims_undetermined: int
+    claims: list[Claim] = Field(max_length=MOST_CLAIMS)
+    claims_left_out: int = Field(description="Claims that are not shown here.")
+
+
+class Quote(Output):
+    """Where a quote stands, in code points of the source; null if it is not there."""
+
+    number: int = Field(description="Which of the quotes that were handed in, from 1.")
+    accepted: bool
+    reason: str | None = Field(description="Why it was rejected.")
+    start: int | None
+    end: int | None
+    grade: str | None = Field(description="exact, whitespace, typography, case or fuzzy")
+    caveats: list[str] = Field(description="Why it may mislead although it is there.")
+
+
+class Grounded(Output):
+    """What `ground_quotes` returns."""
+
+    accepted: int
+    rejected: int
+    quotes: list[Quote]
+
+
+class AuditedStep(Output):
+    """The label of one step."""
+
+    id: str
+    label: str | None = Field(
+        description="ENTAILED, CONTRADICTED, NOT_IN_CONTEXT or UNVERIFIABLE; null: not measured"
+    )
+    rule: str
+    text: Cut
+    wrong_citations: Names = Field(description="Citations of later steps, of itself, of nothing.")
+
+
+class Audited(Output):
+    """What `audit_trace` returns."""
+
+    soundness: str | None = Field(description="VALID, WARNING, INVALID or UNAUDITABLE")
+    rule: str | None
+    first_error: str | None = Field(description="The first step that does not hold.")
+    undetermined: int = Field(description="Steps that could not be measured.")
+    answer: str | None = Field(
+        description="derivable, not_derivable, derives_something_else, undetermined; "
+        "null if there was no answer"
+    )
+    steps: list[AuditedStep]
+
+
+class Remembering(Output):
+    """What `remember` returns."""
+
+    outcome: str = Field(description="stored, queued, rejected or failed")
+    reason: str
+    confidence: Number = Field(description="What is left of the stated confidence, from 0 to 1.")
+    id: str | None = Field(description="The id of the fact; null if it was not stored.")
+    waits: bool = Field(description="Whether it waits to be verified again.")
+    contradicts: Names = Field(description="Ids of remembered facts that contradict it.")
+
+
+class RecalledFact(Output):
+    """One fact."""
+
+    id: str
+    text: Cut
+    state: str
+    confidence: Number
+    about: Names
+    sources: Names
+    created: str
+
+
+class Recalled(Output):
+    """What `recall` returns."""
+
+    facts: list[RecalledFact]
+    more: bool = Field(description="Whether there may be more than these.")
+
+
+# --- from what the library returns -----------------------------------------------------------
+
+
+def checked(report: Report) -> Checked:
+    """Return a report, the claims to be corrected first."""
+    urgent = sorted(report.claims, key=_urgency)
+    shown = urgent[:MOST_CLAIMS]
+    return Checked(
+        outcome=report.summary.outcome.value,
+        claims_checked=report.summary.claims_checked,
+        claims_flagged=len(report.flagged),
+        claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
+        claims=[claim(verdict) for verdict in shown],
+        claims_left_out=len(urgent) - len(shown),
+    )
+
+
+def _urgency(verdict: Verdict) -> int:
+    if verdict.flagged:
+        return 0
+    return 1 if verdict.status is Status.UNDETERMINED else 2
+
+
+def claim(verdict: Verdict) -> Claim:
+    """Return the verdict on a claim."""
+    asked = verdict.claim.verifiable
+    phantoms = [cite.id for cite in verdict.citations if not cite.resolved]
+    return Claim(
+        text=verdict.claim.text,
+        status=verdict.status.value,
+        flagged=verdict.flagged,
+        rule=verdict.rule,
+        p1=_supported(verdict.p1),
+        p0=_supported(verdict.p0),
+        gap_bits=verdict.budget.gap_bits,
+        unmeasured=_why(verdict.p1) if asked else None,
+        phantom_citations=phantoms[:MOST_NAMES],
+        evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
+        do=view(verdict).action,
+    )
+
+
+def _supported(found: Measurement) -> float | None:
+    return float(found.supported) if isinstance(found, Estimate) else None
+
+
+def _why(found: Measurement) -> str | None:
+    return found.reason.value if isinstance(found, Unmeasured) else None
+
+
+def _evidence(piece: EvidenceSpan) -> Evidence:
+    place = {"start": piece.span.start, "end": piece.span.end}
+    return Evidence(source=piece.source, role=piece.role.value, text=piece.text, **place)
+
+
+def grounded(matches: Sequence[QuoteMatch]) -> Grounded:
+    """Return where quotes stand; the quotes themselves are known to who asked."""
+    accepted = sum(match.accepted for match in matches)
+    return Grounded(
+        accepted=accepted,
+        rejected=len(matches) - accepted,
+        quotes=[_quote(number, match) for number, match in enumerate(matches, start=1)],
+    )
+
+
+def _quote(number: int, match: QuoteMatch) -> Quote:
+    return Quote(
+        number=number,
+        accepted=match.accepted,
+        reason=match.reason,
+        start=match.start,
+        end=match.end,
+        grade=match.grade,
+        caveats=[str(caveat) for caveat in match.caveats],
+    )
+
+
+def audited(audit: TraceAudit) -> Audited:
+    """Return an audit."""
+    first, overall, post_hoc = audit.first_error, audit.overall, audit.post_hoc
+    return Audited(
+        soundness=None if overall is None else overall.soundness.value,
+        rule=None if overall is None else overall.rule,
+        first_error=None if first is None else first.id,
+        undetermined=audit.undetermined,
+        answer=None if post_hoc is None else post_hoc.verdict.value,
+        steps=[
+            AuditedStep(
+                id=step.id,
+                label=step.label,
+                rule=step.verification.rule,
+                text=step.text,
+                wrong_citations=[cite.id for cite in step.citations if cite.fault][:MOST_NAMES],
+            )
+            for step in audit.steps
+        ],
+    )
+
+
+def remembering(done: Remembered) -> Remembering:
+    """Return what became of a fact."""
+    return Remembering(
+        outcome=done.outcome.value,
+        reason=done.reason,
+        confidence=float(done.confidence),
+        id=None if done.fact is None else done.fact.id,
+        waits=done.pending,
+        contradicts=[conflict.fact for conflict in done.conflicts][:MOST_NAMES],
+    )
+
+
+def recalled(facts: Sequence[Fact], limit: int) -> Recalled:
+    """Return facts, `limit` at most."""
+    return Recalled(facts=[_fact(fact) for fact in facts[:limit]], more=len(facts) > limit)
+
+
+def _fact(fact: Fact) -> RecalledFact:
+    sources: list[Any] = list(dict.fromkeys(origin.source for origin in fact.provenance))
+    return RecalledFact(
+        id=fact.id,
+        text=fact.text,
+        state=fact.state.value,
+        confidence=float(fact.confidence),
+        about=list(fact.entities[:MOST_NAMES]),
+        sources=sources[:MOST_NAMES],
+        created=fact.created.isoformat(),
+    )

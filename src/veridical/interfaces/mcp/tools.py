@@ -1,0 +1,227 @@
+"""The tools, and what they stand on: one verifier for all calls, and a memory when it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from veridical import auditing
+from veridical.composition import (
+    LOCAL,
+    build_backend,
+    build_memory,
+    build_text_model,
+    build_verifier,
+)
+from veridical.evidence import ground_quotes
+from veridical.interfaces.mcp import answers, arguments
+
+if TYPE_CHECKING:
+    from veridical.core.ports import Backend
+    from veridical.memory import Memory
+    from veridical.settings import Settings
+
+Call: TypeAlias = Callable[[Any], Awaitable[answers.Output]]
+CHECK, MEMORY = "check", "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what an agent reads of it, and what it does.
+
+    `scope` is what a key has to allow for it. `writes` says that it changes something.
+    """
+
+    name: str
+    title: str
+    description: str
+    arguments: type[arguments.Arguments]
+    output: type[answers.Output]
+    call: Call
+    scope: str = CHECK
+    writes: bool = False
+
+
+class Toolbox:
+    """What the tools do; close it at the end. Errors are those of the library."""
+
+    def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
+        self._settings = settings
+        self._backend = build_backend(settings, backend or settings.backend)
+        self._verifier = build_verifier(settings, backend=self._backend)
+        self._memory: Memory | None = None
+        self._making = anyio.Lock()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """All tools."""
+        return (
+            Tool("check", "Check an answer", _CHECK, arguments.Check, answers.Checked, self.check),
+            Tool(
+                "verify_claim",
+                "Verify one claim",
+                _VERIFY,
+                arguments.VerifyClaim,
+                answers.Claim,
+                self.verify_claim,
+            ),
+            Tool(
+                "ground_quotes",
+                "Look quotes up in a text",
+                _QUOTES,
+                arguments.GroundQuotes,
+                answers.Grounded,
+                self.ground_quotes,
+            ),
+            Tool(
+                "audit_trace",
+                "Audit a chain of reasoning",
+                _AUDIT,
+                arguments.AuditTrace,
+                answers.Audited,
+                self.audit_trace,
+            ),
+            Tool(
+                "remember",
+                "Remember a fact",
+                _REMEMBER,
+                arguments.Remember,
+                answers.Remembering,
+                self.remember,
+                MEMORY,
+                writes=True,
+            ),
+            Tool(
+                "recall",
+                "Recall facts",
+                _RECALL,
+                arguments.Recall,
+                answers.Recalled,
+                self.recall,
+                MEMORY,
+            ),
+        )
+
+    def close(self) -> None:
+        """Close what was opened."""
+        if self._memory is not None:
+            self._memory.close()
+        close = getattr(self._backend, "close", None)
+        if close is not None:
+            close()
+
+    # --- the tools ---------------------------------------------------------------------------
+
+    async def check(self, given: arguments.Check) -> answers.Checked:
+        """Check an answer."""
+        report = await self._verifier.check(given.answer, given.sources, given.question)
+        return answers.checked(report)
+
+    async def verify_claim(self, given: arguments.VerifyClaim) -> answers.Claim:
+        """Verify a claim."""
+        policy = replace(self._verifier.policy, target_confidence=given.confidence)
+        verdict = await self._verifier.verify(
+            given.claim, given.sources, given.question, cites=given.cites, policy=policy
+        )
+        return answers.claim(verdict)
+
+    async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.Grounded:
+        """Look quotes up."""
+        look = partial(ground_quotes, given.quotes, given.source, strict=given.strict)
+        return answers.grounded(await anyio.to_thread.run_sync(look))
+
+    async def audit_trace(self, given: arguments.AuditTrace) -> answers.Audited:
+        """Audit a trace."""
+        steps = [step.model_dump(exclude_none=True) for step in given.steps]
+        trace = replace(auditing.parse_trace(steps), question=given.question, answer=given.answer)
+        named = self._settings.text_model
+        model = None if named is None else build_text_model(self._settings, named)
+        audit = await auditing.audit(
+            trace,
+            self._verifier,
+            sources=given.sources,
+            executor=auditing.Executor(self._backend, model),
+        )
+        return answers.audited(audit)
+
+    async def remember(self, given: arguments.Remember) -> answers.Remembering:
+        """Remember a fact; it is verified first, whatever else stores facts unverified."""
+        memory = await self._opened()
+        done = await memory.aremember(
+            given.fact,
+            given.sources,
+            about=given.about,
+            confidence=given.confidence,
+            tier=given.tier,
+        )
+        return answers.remembering(done)
+
+    async def recall(self, given: arguments.Recall) -> answers.Recalled:
+        """Recall facts."""
+        memory = await self._opened()
+        # One more than is shown: are there more?
+        find = partial(memory.facts, text=given.words, entity=given.about, limit=given.limit + 1)
+        return answers.recalled(await anyio.to_thread.run_sync(find), given.limit)
+
+    async def _opened(self) -> Memory:
+        async with self._making:
+            if self._memory is None:
+                self._memory = await anyio.to_thread.run_sync(self._made)
+        return self._memory
+
+    def _made(self) -> Memory:
+        memory = build_memory(self._settings, gate=True)
+        gate = memory.gate
+        if gate is not None and gate.backend.info.name in LOCAL:
+            gate.warm_up()  # loading a model is not what the gate's time is for
+        return memory
+
+
+def _described(text: str, of: type[arguments.Arguments]) -> str:
+    import json
+
+    example = json.dumps(arguments.example_of(of))
+    bound = f"Long texts in the result are cut at {answers.MOST_CHARACTERS} characters."
+    return f"{text}\n\nExample arguments: {example}\n\n{bound}"
+
+
+_CHECK = _described(
+    "Check a text against sources, claim by claim, before you give it to somebody. Use it on an"
+    " answer that you wrote from documents. Flagged claims come first, each with what the sources"
+    " say and what to do: correct them and check again. An outcome of undetermined or"
+    " nothing_to_check is not a pass."
+    f" At most {answers.MOST_CLAIMS} claims are shown; claims_left_out counts the others.",
+    arguments.Check,
+)
+_VERIFY = _described(
+    "Verify one claim, taken as it stands, against sources. Use it for a single statement; use"
+    " check for a whole text.",
+    arguments.VerifyClaim,
+)
+_QUOTES = _described(
+    "Look up whether quotes stand in a text word for word, and where. No model is asked. A quote"
+    " that is there may have caveats, such as negated_context: read around it then."
+    f" At most {arguments.MOST_QUOTES} quotes.",
+    arguments.GroundQuotes,
+)
+_AUDIT = _described(
+    "Audit a chain of reasoning: which steps follow from the sources and from earlier steps that"
+    " hold, which step is the first that does not, and whether the answer follows."
+    f" At most {arguments.MOST_STEPS} steps.",
+    arguments.AuditTrace,
+)
+_REMEMBER = _described(
+    "Remember a fact, if the sources carry it. It is verified first: what they oppose or do not"
+    " state is rejected, and the reason says which.",
+    arguments.Remember,
+)
+_RECALL = _described(
+    "Recall facts that were remembered, by their words or by what they are about; without either,"
+    f" the newest. At most {arguments.MOST_FACTS}.",
+    arguments.Recall,
+)

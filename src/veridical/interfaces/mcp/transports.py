@@ -1,0 +1,134 @@
+"""How agents reach the server: standard input and output, or streamable HTTP."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import uvicorn
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+
+from veridical.errors import ConfigurationError
+from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from mcp.server.lowlevel import Server
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from veridical.settings_blocks import ServerSettings
+
+PATH = "/mcp"
+KEY_HEADER = "x-veridical-key"
+_HERE = ("127.0.0.1", "localhost", "[::1]")
+
+
+def run_stdio(server: Server[Any]) -> None:
+    """Serve whoever started this, until its end of the pipe closes."""
+    anyio.run(_stdio, server)
+
+
+async def _stdio(server: Server[Any]) -> None:
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def run_http(
+    server: Server[Any], settings: ServerSettings, *, listening: Callable[[str], object]
+) -> None:
+    """Serve HTTP until told to end; `listening` is told the address.
+
+    `ConfigurationError` if others could reach a server that asks for no key, or if the address
+    cannot be had.
+    """
+    app = http_app(server, settings)
+    opened = _opened(settings.host, settings.port)
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
+    # The server raises the signal that ended it once more when it is done.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    listening(f"http://{host}:{opened.getsockname()[1]}{PATH}")
+    anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
+
+
+def _opened(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM
+        )[0]
+        # With its protocol, which asyncio looks at: without, small packets wait for each other.
+        found = socket.socket(family, kind, protocol)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind(address)
+        found.listen()  # whoever is told the address may connect at once
+    except OSError as error:
+        msg = f"cannot listen on {host} port {port}: {error.strerror}"
+        raise ConfigurationError(msg, hint="Choose another --port, or 0 for a free one") from None
+    return found
+
+
+def http_app(server: Server[Any], settings: ServerSettings) -> ASGIApp:
+    """Return the server as an ASGI app, behind its keys; errors are those of `run_http`."""
+    keyring = Keyring(settings.keys, settings.api_key)
+    ensure_guarded(settings.host, keyring)
+    origins = settings.origins or []
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=settings.max_request_bytes,
+        transport_security=_security(settings.host, origins),
+    )
+    return _Door(app, keyring, origins)
+
+
+def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
+    """Return which hosts and origins are let in: of this machine, only its own names.
+
+    A public server is known by any name; nobody gets past its door without a key.
+    """
+    if not is_loopback(host):
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    return TransportSecuritySettings(
+        allowed_hosts=[f"{name}:*" for name in _HERE],
+        allowed_origins=[*(f"http://{name}:*" for name in _HERE), *origins],
+    )
+
+
+class _Door:
+    """Lets in who has a key, if there are keys, and pages of known origins only."""
+
+    def __init__(self, app: ASGIApp, keyring: Keyring, origins: Collection[str]) -> None:
+        self._app = app
+        self._keyring = keyring
+        self._origins = frozenset(origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            refused = self._refused(scope)
+            if refused is not None:
+                await refused(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    def _refused(self, scope: Scope) -> PlainTextResponse | None:
+        headers = Headers(scope=scope)
+        if self._keyring.open:
+            scope.setdefault("state", {})["key"] = ANYONE
+            return None  # of this machine only: hosts and origins are looked at further in
+        if "origin" in headers and headers["origin"] not in self._origins:
+            return PlainTextResponse("this origin is not let in", 403)
+        kind, _, bearer = headers.get("authorization", "").partition(" ")
+        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
+        key = self._keyring.find(given.strip()) if given else None
+        if key is None:
+            challenge = {"www-authenticate": 'Bearer realm="veridical"'}
+            return PlainTextResponse("no key that is known", 401, challenge)
+        scope.setdefault("state", {})["key"] = key
+        return None

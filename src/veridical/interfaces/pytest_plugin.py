@@ -1,0 +1,270 @@
+"""The pytest plugin: `assert_grounded`, the fixture `grounded`, JUnit properties, a summary.
+
+    def test_answer(grounded):
+        grounded(bot("When did it open?"), sources={"S1": TEXT})
+
+Every pytest of an environment loads this file, so it imports nothing but pytest: the verifier is
+built by the first assertion, once for all of them. Probabilities are kept in pytest's cache folder
+(or where `cache.path` says), so that a model that samples cannot flip a gate that has passed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Sequence
+
+    from veridical.core.policy import Policy
+    from veridical.core.ports import Backend
+    from veridical.core.sources import Sources
+    from veridical.pipeline.reports import Report
+    from veridical.settings import Settings
+    from veridical.sync import SyncVerifier
+
+PREFIX = "veridical."
+_FOR_EVER_S = 100 * 365.25 * 86_400.0
+_NOTHING = "nothing_to_check"
+
+
+class Grounded(Protocol):
+    """What the fixture `grounded` is: `assert_grounded` under its own name."""
+
+    def __call__(  # noqa: PLR0913 -- the arguments of `assert_grounded`
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        allow: Collection[str] = (),
+        policy: Policy | None = None,
+        backend: str | Backend | None = None,
+    ) -> Report:
+        """See `assert_grounded`."""
+        ...
+
+
+def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be told
+    answer: str,
+    sources: Sources,
+    question: str | None = None,
+    *,
+    allow: Collection[str] = (),
+    policy: Policy | None = None,
+    backend: str | Backend | None = None,
+) -> Report:
+    """Fail unless each claim of `answer` is supported by `sources`; return the report.
+
+    `allow` names what else may pass: statuses such as `"unsupported"` or `"undetermined"`, and
+    `"nothing_to_check"` for answers without a claim. The `AssertionError` names each claim that
+    fails, with its evidence. Errors of input and configuration are those of `veridical.check`;
+    `ValueError` if `allow` names what does not exist.
+    """
+    __tracebackhide__ = True
+    _ensure_known(allow)
+    if _running is None:  # a script, or a test without the plugin
+        from veridical.api import check
+
+        report = check(answer, sources, question, policy, backend)
+    else:
+        report = _running.check(answer, sources, question, policy, backend)
+    message = failure(report, allow)
+    if message:
+        raise AssertionError(message)
+    return report
+
+
+@pytest.fixture
+def grounded() -> Grounded:
+    """Fail unless each claim of an answer is supported: `grounded(answer, sources)`."""
+    return assert_grounded
+
+
+# --- what is said ----------------------------------------------------------------------------
+
+
+def failure(report: Report, allow: Collection[str] = ()) -> str:
+    """Return what does not pass, claim by claim with its evidence; nothing if all does."""
+    from veridical.pipeline.reports import words
+
+    if report.summary.outcome.value == _NOTHING and _NOTHING not in allow:
+        return f"{words.headline(report)}\nAllow it with allow={{'{_NOTHING}'}}."
+    tones = {verdict.claim.id: words.tone(verdict) for verdict in report.claims}
+    failed = [
+        v for v in report.claims if tones[v.claim.id] not in {"supported", "excluded", *allow}
+    ]
+    if not failed:
+        return ""
+    lines = [words.headline(report)]
+    for verdict in failed:
+        lines += ["", *_told(verdict, report)]
+    return "\n".join(lines)
+
+
+def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdict, not imported here
+    from veridical.core.views import view
+    from veridical.pipeline.reports import words
+    from veridical.pipeline.reports.places import Lines
+    from veridical.pipeline.reports.visible import one_line
+
+    look = words.LOOKS[words.tone(verdict)]
+    lines = [
+        f"{look.mark} {verdict.claim.id} {look.label}: {one_line(verdict.claim.text)}",
+        f"    {words.reason(verdict)}",
+    ]
+    for evidence in verdict.evidence:
+        source = report.sources.get(evidence.source)
+        line = "" if source is None else f", line {Lines(source.text).at(evidence.span.start).line}"
+        lines.append(
+            f"    {evidence.role.value} {evidence.source}{line}: “{one_line(evidence.text)}”"
+        )
+    if action := view(verdict).action:
+        lines.append(f"    → {action}.")
+    return lines
+
+
+def _ensure_known(allow: Collection[str]) -> None:
+    if isinstance(allow, str):
+        msg = f"allow is a collection of statuses: write allow={{{allow!r}}}"
+        raise ValueError(msg)  # noqa: TRY004 -- one error for what `allow` cannot be
+    if not allow:
+        return
+    from veridical.core.verdicts import Status
+
+    known = {_NOTHING, *(status.value for status in Status)}
+    if unknown := sorted(set(allow) - known):
+        msg = f"allow has no {', '.join(unknown)}; there are {', '.join(sorted(known))}"
+        raise ValueError(msg)
+
+
+def properties(report: Report) -> list[tuple[str, str | int]]:
+    """Return what JUnit XML says of a check: outcome, counts, ids and statuses, never a text."""
+    from veridical.pipeline.reports import words
+
+    flagged = [f"{verdict.claim.id} {verdict.status.value}" for verdict in report.flagged]
+    found: list[tuple[str, str | int]] = [
+        ("outcome", report.summary.outcome.value),
+        ("claims_checked", report.summary.claims_checked),
+        *((f"status.{tone}", n) for tone, n in words.tally(report.summary)),
+        ("backend", f"{report.backend.name}:{report.backend.model}"),
+    ]
+    if flagged:
+        found.append(("flagged", ", ".join(flagged)))
+    return [(f"{PREFIX}{name}", value) for name, value in found]
+
+
+# --- one verifier for all tests ----------------------------------------------------------------
+
+
+@dataclass
+class _Running:
+    """The verifiers of a run of tests, each opened when it is first asked."""
+
+    cache: pytest.Cache | None
+    open: dict[object, SyncVerifier] = field(default_factory=dict)
+    item: pytest.Item | None = None
+
+    def check(
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None,
+        policy: Policy | None,
+        backend: str | Backend | None,
+    ) -> Report:
+        report = self._verifier(backend).check(answer, sources, question, policy=policy)
+        if self.item is not None:
+            self.item.user_properties += properties(report)
+        return report
+
+    def _verifier(self, backend: str | Backend | None) -> SyncVerifier:
+        key = backend if isinstance(backend, str | None) else id(backend)
+        if key not in self.open:
+            from veridical.composition import build_verifier
+            from veridical.settings import Settings
+            from veridical.sync import SyncVerifier
+
+            verifier = build_verifier(_kept(Settings.load(), self.cache), backend=backend)
+            self.open[key] = SyncVerifier(verifier).__enter__()
+        return self.open[key]
+
+    def close(self) -> None:
+        for verifier in self.open.values():
+            verifier.__exit__(None, None, None)
+        self.open.clear()
+
+
+def _kept(settings: Settings, cache: pytest.Cache | None) -> Settings:
+    """Return settings with a cache that outlives the run, if they have none."""
+    if settings.cache.path is not None or cache is None:
+        return settings
+    path = str(cache.mkdir("veridical") / "estimates.db")
+    block = settings.cache.model_copy(update={"path": path, "ttl_s": _FOR_EVER_S})
+    return settings.model_copy(update={"cache": block})
+
+
+_running: _Running | None = None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin; nothing is loaded yet."""
+    global _running  # noqa: PLW0603 -- pytest calls module functions, and one run is at a time
+    _running = _Running(getattr(config, "cache", None))  # None with `-p no:cacheprovider`
+
+
+def pytest_unconfigure() -> None:
+    """Close the verifiers."""
+    global _running  # noqa: PLW0603 -- as above
+    if _running is not None:
+        _running.close()
+    _running = None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Know which test asks."""
+    running = _running
+    if running is not None:
+        running.item = item
+    try:
+        return (yield)
+    finally:
+        if running is not None:
+            running.item = None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 -- its type is private to pytest
+    """Say how many claims were checked in how many tests, if any were."""
+    reports = [
+        report
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+    ]
+    lines = summary([getattr(report, "user_properties", ()) for report in reports])
+    if lines:
+        terminalreporter.section("veridical")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+def summary(tests: Sequence[Sequence[tuple[str, object]]]) -> list[str]:
+    """Return the lines of the summary from the properties of tests; none if nothing was checked."""
+    asked = [test for test in tests if any(name == f"{PREFIX}outcome" for name, _ in test)]
+    if not asked:
+        return []
+    total, answers = Counter[str](), 0
+    for name, value in (each for test in asked for each in test):
+        answers += name == f"{PREFIX}outcome"
+        if name.startswith(f"{PREFIX}status.") and isinstance(value, int):
+            total[name.removeprefix(f"{PREFIX}status.").replace("_", " ")] += value
+    claims = sum(total.values())
+    said = ", ".join(f"{n:,} {status}" for status, n in total.items())
+    return [
+        f"{claims:,} claims checked in {answers:,} answers, by {len(asked):,} tests"
+        + (f": {said}" if said else "")
+    ]

@@ -1,0 +1,139 @@
+"""What a fact is verified against, and which facts in memory it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from veridical.errors import InputError
+from veridical.memory.gate import GateResult
+from veridical.memory.rows import entity_key, to_fact, words
+from veridical.pipeline.judgement.contradictions import content_words
+from veridical.pipeline.oversight.gate import REDUCTION, State, ungated
+from veridical.store.memory import DEPENDS_ON, Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from veridical.memory.gate import MemoryGate
+    from veridical.memory.values import Fact
+    from veridical.store.memory import MemoryTables
+
+NEAREST = 5
+"""How many facts in memory a new one is compared with at most."""
+
+UNSTATED = 0.95
+"""What a fact without a stated confidence is taken to claim where no policy says so."""
+
+_FOUND = 20
+_SHARED = 2
+_SOUGHT = 30
+_SHORT = 3
+_LEAST_S = 0.05
+
+RESERVED_S = 0.1
+"""Seconds that are kept for writing a fact down, of the time that remembering it may take."""
+
+_REMEMBERED = tuple(state.value for state in State if state is not State.QUEUED)
+
+
+class Checker:
+    """Puts facts to the gate, with their evidence and with what is remembered."""
+
+    def __init__(self, facts: MemoryTables, gate: MemoryGate | None) -> None:
+        self._facts = facts
+        self.gate = gate
+
+    def check(  # noqa: PLR0913 -- a fact, its evidence, its time
+        self,
+        text: str,
+        evidence: Mapping[str, str],
+        stated: float | None,
+        *,
+        keys: Collection[str],
+        without: Collection[str],
+        started: float,
+        timeout_s: float | None = None,
+    ) -> GateResult:
+        """Return what the gate says within `timeout_s` of `started`, by `perf_counter`.
+
+        `keys` are the fact's entities, `without` ids of facts that it is not compared with.
+        """
+        if self.gate is None:
+            return GateResult(ungated(UNSTATED * REDUCTION if stated is None else stated))
+        others = self._comparable(text, keys, without) if evidence else {}
+        whole = timeout_s or self.gate.timeout_s
+        left = whole - min(RESERVED_S, whole / 4) - (perf_counter() - started)
+        return self.gate.check(text, evidence, stated, others=others, timeout_s=max(left, _LEAST_S))
+
+    def evidence(self, texts: Mapping[str, str], rests_on: Collection[str]) -> dict[str, str]:
+        """Return the texts that a fact is verified against: its sources, and verified facts.
+
+        `InputError` if it rests on a fact that is not there or was retracted.
+        """
+        if not rests_on:
+            return dict(texts)
+        rows = self._facts.find(Filter(ids=rests_on, retracted=False, limit=len(rests_on)))
+        found = {row["id"]: to_fact(row) for row in rows}
+        if gone := [each for each in rests_on if each not in found]:
+            raise no_fact(gone[0])
+        verified = {key: fact for key, fact in found.items() if fact.state is State.VERIFIED}
+        return {**texts, **{key: fact.text for key, fact in verified.items()}}
+
+    def evidence_of(self, fact: Fact) -> dict[str, str]:
+        """Return what a fact that is stored is verified against."""
+        texts = {key: data.decode() for key, data in self._facts.texts(fact.id).items()}
+        return self.evidence(texts, self.rests_on(fact.id))
+
+    def rests_on(self, fact_id: str) -> list[str]:
+        """Return the facts that a fact depends on."""
+        return [
+            link["target"]
+            for link in self._facts.links(fact_id)
+            if link["source"] == fact_id and link["label"] == DEPENDS_ON
+        ]
+
+    def _comparable(
+        self, text: str, keys: Collection[str], without: Collection[str]
+    ) -> dict[str, str]:
+        """Return the facts in memory that a new one might contradict, the nearest first."""
+        now = datetime.now(UTC)
+        wanted = Filter(states=_REMEMBERED, at=now, retracted=False, limit=_FOUND)
+        about = (
+            self._facts.brief(replace(wanted, entities=tuple(keys), any_entity=True))
+            if keys
+            else {}
+        )
+        content = content_words(text)
+        alike = self._facts.brief(replace(wanted, words=_sought(text), any_word=True))
+        shared = {
+            key: len(content & content_words(other)) for key, other in (about | alike).items()
+        }
+        enough = max(min(_SHARED, (len(content) + 1) // 2), 1)
+        near = [
+            key
+            for key in sorted(shared, key=lambda key: -shared[key])
+            if key not in without and (key in about or shared[key] >= enough)
+        ]
+        texts = {key: (about | alike)[key] for key in near}
+        return dict([(key, other) for key, other in texts.items() if other != text][:NEAREST])
+
+
+def _sought(text: str) -> list[str]:
+    """Return the words by which facts like this one are found; all if none is telling."""
+    found = words(text)
+    telling = [word for word in found if len(word) > _SHORT or word[0].isdigit()]
+    return (telling or found)[:_SOUGHT]
+
+
+def no_fact(fact_id: str) -> InputError:
+    """Return the error for an id that no fact has, or only one that was retracted."""
+    msg = f"there is no fact {fact_id[:40]!r} in this memory"
+    return InputError(msg, hint="`veridical memory list` shows the ids; retracted facts are gone")
+
+
+def entity_keys(fact: Fact) -> tuple[str, ...]:
+    """Return what the entities of a fact are recognised by."""
+    return tuple(entity_key(each) for each in fact.entities)

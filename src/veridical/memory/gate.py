@@ -1,0 +1,256 @@
+"""The gate of a memory: verifies facts before they are stored, and never waits beyond its time."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from veridical.core.policy import Policy
+from veridical.core.types import (
+    Claim,
+    Estimate,
+    Measurement,
+    Query,
+    Span,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.errors import ConfigurationError, InputError
+from veridical.memory.deadline import DeadlineError, Loops
+from veridical.memory.values import Conflict, Verification
+from veridical.pipeline.judgement.contradictions import Pair, find_contradictions
+from veridical.pipeline.oversight.gate import (
+    Decision,
+    GateRules,
+    State,
+    decide,
+    unmeasured,
+    without_evidence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from veridical.core.ports import Backend
+    from veridical.core.sources import Sources
+    from veridical.core.verdicts import Verdict
+    from veridical.verifier import Verifier
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT_S = 2.0
+"""Seconds that verifying a fact may take before it is stored without (SPEC-08.38)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What the gate decided about a fact, and what it measured; None if it measured nothing.
+
+    `retry_after_s` is how many seconds the backend asked to wait, if it did.
+    """
+
+    decision: Decision
+    verdict: Verdict | None = None
+    verification: Verification | None = None
+    retry_after_s: float | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is known so far, for whoever stops waiting."""
+
+    verdict: Verdict | None = None
+    conflicts: tuple[Conflict, ...] = ()
+    read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be measured: a fact, its evidence, and what is remembered already."""
+
+    text: str
+    sources: Sources
+    policy: Policy
+    others: Mapping[str, str]
+    found: _Found = field(default_factory=_Found)
+
+
+class MemoryGate:
+    """Decides about facts by their evidence: see `veridical.pipeline.oversight.gate.decide`.
+
+    `verifier` verifies a fact against its evidence, `backend` compares it with facts in memory;
+    both work in a thread of the gate. `rules` are by default those of the policy. Threads may share
+    a gate; close it when it is no longer needed.
+
+        gate = MemoryGate(verifier, backend)
+        gate.check("It has eight lanes.", {"S1": "It carries eight lanes."}, 0.9).decision
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        backend: Backend,
+        *,
+        rules: GateRules | None = None,
+        policy: Policy | None = None,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        if not timeout_s > 0:
+            msg = "the gate needs a time above 0 to verify a fact in"
+            raise ConfigurationError(msg, hint=f"{TIMEOUT_S:g} seconds are the default")
+        self._verifier = verifier
+        self.backend = backend
+        self._policy = policy or Policy()
+        self.rules = rules or GateRules(self._policy.gap_threshold_bits)
+        self.timeout_s = timeout_s
+        self._loops = Loops()
+
+    def stated(self, confidence: float | None) -> float:
+        """Return the confidence a fact is held to: what is stated, else that of the policy."""
+        return self._policy.target_confidence if confidence is None else confidence
+
+    def check(
+        self,
+        text: str,
+        sources: Sources,
+        confidence: float | None = None,
+        *,
+        others: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+    ) -> GateResult:
+        """Return what is to become of a fact, after at most `timeout_s` seconds.
+
+        `others` are facts in memory, by id, that the fact might contradict; what contradicts is
+        reported and decides nothing. What goes wrong in verifying is a decision, too. `InputError`
+        if the text or the sources cannot be checked.
+        """
+        started = perf_counter()
+        if not sources:
+            return GateResult(without_evidence(self.rules))
+        stated = self.stated(confidence)
+        policy = replace(self._policy, target_confidence=stated)
+        asked = _Asked(text, sources, policy, others or {})
+        seconds = self.timeout_s if timeout_s is None else timeout_s
+        failure = self._run(asked, seconds)
+        verdict = asked.found.verdict
+        if verdict is None:
+            return GateResult(unmeasured(failure or UnmeasuredReason.BACKEND_ERROR, stated))
+        decision = decide(verdict, self.rules)
+        if decision.queue:
+            logger.warning("a fact could not be verified: %s", decision.reason)
+        return GateResult(
+            decision,
+            verdict,
+            self._verification(asked, decision, (perf_counter() - started) * 1000),
+            _retry_after(verdict),
+        )
+
+    def warm_up(self, seconds: float = 60.0) -> None:
+        """Verify something once, so that the first fact need not wait until a model is loaded.
+
+        With a backend that is a service this is a request. What goes wrong shows later.
+        """
+        with suppress(Exception):
+            probe = partial(self._verifier.verify, "It is warm.", {"S1": "It is warm."})
+            self._loops.run(probe, seconds)
+
+    def close(self) -> None:
+        """Stop the gate's threads."""
+        self._loops.close()
+
+    def _run(self, asked: _Asked, seconds: float) -> UnmeasuredReason | None:
+        """Measure; return why that did not come to its end, if it did not."""
+        try:
+            self._loops.run(partial(self._measure, asked), seconds)
+        except InputError:
+            raise
+        except DeadlineError:
+            logger.warning("a fact was not verified within %g s", seconds)
+            return UnmeasuredReason.TIMEOUT
+        except Exception as error:  # noqa: BLE001 -- what breaks the verifier must not break the host
+            logger.warning("a fact could not be verified: %s", type(error).__name__)
+            return UnmeasuredReason.BACKEND_ERROR
+        return None
+
+    async def _measure(self, asked: _Asked) -> None:
+        verdict = await self._verifier.verify(asked.text, asked.sources, policy=asked.policy)
+        asked.found.verdict = verdict
+        kept = decide(verdict, self.rules).state
+        if kept in {State.VERIFIED, State.UNSUPPORTED} and asked.others:
+            await self._compare(asked)
+
+    async def _compare(self, asked: _Asked) -> None:
+        """Read the fact against those in memory, both ways: each has to contradict the other."""
+        pairs = [
+            Pair(_claim("new", asked.text), _claim(key, text)) for key, text in asked.others.items()
+        ]
+        queries = [
+            query
+            for new, old in pairs
+            for query in (Query(new.text, old.text), Query(old.text, new.text))
+        ]
+        measured = await self._estimates(queries)
+        if measured is None:
+            return
+        threshold = asked.policy.resolved(self.backend.info).contradiction_threshold
+        both = list(zip(measured[::2], measured[1::2], strict=True))
+        found = find_contradictions(
+            pairs, both, len(pairs), 1.0 if threshold is None else threshold
+        )
+        asked.found.conflicts = tuple(
+            Conflict(each.second_id, each.probability) for each in found.pairs
+        )
+        asked.found.read = len(pairs) - found.pairs_unmeasured
+
+    async def _estimates(self, queries: Sequence[Query]) -> list[Measurement] | None:
+        try:
+            measured = list(await self.backend.estimate(queries))
+        except Exception as error:  # noqa: BLE001 -- the fact itself is verified already
+            logger.warning("facts could not be compared: %s", type(error).__name__)
+            return None
+        return measured if len(measured) == len(queries) else None
+
+    def _verification(self, asked: _Asked, decision: Decision, latency_ms: float) -> Verification:
+        found, info = asked.found, self.backend.info
+        verdict = found.verdict
+        assert verdict is not None  # noqa: S101 -- for mypy
+        compared = decision.state in {State.VERIFIED, State.UNSUPPORTED}
+        return Verification(
+            at=datetime.now(UTC).isoformat(),
+            status=verdict.status.value,
+            rule=verdict.rule,
+            target=verdict.budget.target,
+            p1=_supported(verdict.p1),
+            contradicted=verdict.p1.contradicted if isinstance(verdict.p1, Estimate) else None,
+            p0=_supported(verdict.p0),
+            required_bits=verdict.budget.required_bits,
+            observed_bits=verdict.budget.observed_bits,
+            gap_bits=verdict.budget.gap_bits,
+            backend=info.name,
+            model=info.model,
+            fingerprint=info.fingerprint,
+            latency_ms=latency_ms,
+            conflicts=found.conflicts,
+            conflicts_read=found.read,
+            conflicts_unread=len(asked.others) - found.read if compared else 0,
+        )
+
+
+def _claim(claim_id: str, text: str) -> Claim:
+    return Claim(claim_id, text, Span(0, len(text)), 0)
+
+
+def _supported(measured: Measurement) -> float | None:
+    return measured.supported if isinstance(measured, Estimate) else None
+
+
+def _retry_after(verdict: Verdict) -> float | None:
+    waits = (
+        each.retry_after_s for each in (verdict.p1, verdict.p0) if isinstance(each, Unmeasured)
+    )
+    return next((wait for wait in waits if wait is not None), None)

@@ -1,0 +1,13 @@
+"""For tests of programs whose answers have to rest on sources (docs/pytest.md).
+
+from veridical.pytest import assert_grounded
+
+def test_answer():
+    assert_grounded(bot("When did it open?"), sources={"S1": TEXT})
+"""
+
+from __future__ import annotations
+
+from veridical.interfaces.pytest_plugin import Grounded, assert_grounded
+
+__all__ = ["Grounded", "assert_grounded"]

@@ -1,0 +1,85 @@
+"""What happened -> logs, Prometheus, OpenTelemetry; numbers, ids and hashes, never a text.
+
+    from veridical.telemetry import Telemetry, LogSink, checked
+
+    telemetry = Telemetry([LogSink()])
+    telemetry.take(checked(report))
+
+Prometheus and OpenTelemetry are in `veridical.telemetry.prometheus` and `.otel`, which need the
+extras `server` and `otel`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from veridical.telemetry.events import (
+    Asked,
+    Checked,
+    Event,
+    Failed,
+    Flag,
+    Remembered,
+    Served,
+    Shed,
+    Sink,
+    Staged,
+    checked,
+    verified,
+)
+from veridical.telemetry.logs import LogSink, failure, request_id, set_up_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Asked",
+    "Checked",
+    "Event",
+    "Failed",
+    "Flag",
+    "LogSink",
+    "Remembered",
+    "Served",
+    "Shed",
+    "Sink",
+    "Staged",
+    "Telemetry",
+    "checked",
+    "failure",
+    "request_id",
+    "set_up_logs",
+    "verified",
+]
+
+logger = logging.getLogger(__name__)
+
+
+class Telemetry:
+    """Hands events to sinks; a sink that fails is counted in `errors` and breaks nothing.
+
+    It is a `veridical.verifier.Watcher`, too: hand it to `Verifier.check` for the time of stages.
+    """
+
+    def __init__(self, sinks: Iterable[Sink] = ()) -> None:
+        self._sinks = tuple(sinks)
+        self.errors = 0
+
+    def take(self, event: Event) -> None:
+        """Hand an event to every sink."""
+        for sink in self._sinks:
+            try:
+                sink.take(event)
+            except Exception as error:  # noqa: BLE001 -- telemetry must not break the host
+                self.errors += 1
+                if self.errors == 1:
+                    kinds = type(sink).__name__, type(error).__name__
+                    logger.warning("telemetry: %s failed (%s); said once", *kinds)
+
+    def stage(self, name: str, seconds: float, /) -> None:
+        """Note how long a stage of a check took."""
+        self.take(Staged(name, seconds))
+
+    def decided(self, _verdict: object, /) -> None:
+        """Do nothing: verdicts are counted once the report is there."""

@@ -1,0 +1,211 @@
+"""What happened, in numbers, ids and hashes: the only thing that telemetry ever sees.
+
+No event has a field for a text. Logs, metrics and spans are made from events alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from veridical.core.hashing import short_hash
+from veridical.core.types import Estimate, Unmeasured
+from veridical.core.verdicts import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from veridical.core.assessment import Assessment
+    from veridical.core.types import BackendInfo, Measurement
+    from veridical.core.verdicts import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A claim that was flagged; who holds the claim can recognise its hash.
+
+    Probabilities are those of the claim given its evidence (p1) and given the rest (p0), None where
+    they were not measured. `offsets` are those of the claim in the answer, in code points.
+    """
+
+    claim: str
+    claim_hash: str
+    status: str
+    rule: str
+    offsets: tuple[int, int]
+    p1: float | None
+    p0: float | None
+    gap_bits: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Claims were verified: of an answer, or one by itself (`operation`).
+
+    `by_status` counts checked claims, `unmeasured` those without an estimate by reason. `seconds`
+    is the whole check. `tokens` and `cost_usd` are None where they are unknown.
+    """
+
+    operation: str
+    outcome: str
+    backend: str
+    model: str
+    seconds: float
+    by_status: Mapping[str, int]
+    unmeasured: Mapping[str, int] = field(default_factory=dict)
+    flags: tuple[Flag, ...] = ()
+    confidence: float | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def claims(self) -> int:
+        """How many claims were checked."""
+        return sum(self.by_status.values())
+
+    @property
+    def hallucinations(self) -> dict[str, int]:
+        """How many claims were flagged, by status."""
+        return dict(Counter(flag.status for flag in self.flags))
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A stage of a check came to its end."""
+
+    stage: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A backend was asked: how many queries at once, how many came out of the cache."""
+
+    backend: str
+    queries: int
+    cached: int
+    unmeasured: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The memory decided about a fact; `refusal` is why it was rejected, None if it was not."""
+
+    outcome: str
+    reason: str
+    refusal: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shed:
+    """Work was turned away: `overload` (the queue is full) or `rate` (a key's limit)."""
+
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A request was answered; `route` is its pattern, never its address."""
+
+    method: str
+    route: str
+    status: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Something of ours failed and did not break the host: the error's type, and its place."""
+
+    where: str
+    error: str
+    place: str = ""
+
+
+Event: TypeAlias = Checked | Staged | Asked | Remembered | Shed | Served | Failed
+
+
+class Sink(Protocol):
+    """Does something with events: writes, counts, sends."""
+
+    def take(self, event: Event, /) -> None:
+        """Take an event; what this raises is counted and goes no further."""
+        ...
+
+
+# --- reports -> events -----------------------------------------------------------------------
+
+
+def checked(assessment: Assessment, operation: str = "check") -> Checked:
+    """Return what telemetry may know of a report."""
+    summary = assessment.summary
+    return Checked(
+        operation=operation,
+        outcome=summary.outcome.value,
+        backend=assessment.backend.name,
+        model=assessment.backend.model,
+        seconds=summary.latency_ms / 1000,
+        by_status=_statuses(assessment.claims),
+        unmeasured=_unmeasured(assessment.claims),
+        flags=_flags(assessment.claims),
+        confidence=summary.overall_confidence,
+        tokens=summary.tokens,
+        cost_usd=summary.cost_usd,
+    )
+
+
+def verified(
+    verdict: Verdict, backend: BackendInfo, seconds: float, operation: str = "verify_claim"
+) -> Checked:
+    """Return what telemetry may know of the verdict on one claim."""
+    outcome = "flagged" if verdict.flagged else verdict.status.value
+    return Checked(
+        operation=operation,
+        outcome="grounded" if verdict.status is Status.SUPPORTED else outcome,
+        backend=backend.name,
+        model=backend.model,
+        seconds=seconds,
+        by_status=_statuses([verdict]),
+        unmeasured=_unmeasured([verdict]),
+        flags=_flags([verdict]),
+        confidence=_supported(verdict.p1),
+    )
+
+
+def _statuses(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    return dict(Counter(verdict.status.value for verdict in verdicts if verdict.checked))
+
+
+def _unmeasured(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    return dict(
+        Counter(
+            verdict.p1.reason.value
+            for verdict in verdicts
+            if verdict.checked and isinstance(verdict.p1, Unmeasured)
+        )
+    )
+
+
+def _flags(verdicts: Iterable[Verdict]) -> tuple[Flag, ...]:
+    return tuple(
+        Flag(
+            claim=verdict.claim.id,
+            claim_hash=short_hash(verdict.claim.text),
+            status=verdict.status.value,
+            rule=verdict.rule,
+            offsets=(verdict.claim.span.start, verdict.claim.span.end),
+            p1=_supported(verdict.p1),
+            p0=_supported(verdict.p0),
+            gap_bits=verdict.budget.gap_bits,
+        )
+        for verdict in verdicts
+        if verdict.flagged
+    )
+
+
+def _supported(measured: Measurement) -> float | None:
+    return measured.supported if isinstance(measured, Estimate) else None

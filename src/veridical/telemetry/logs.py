@@ -1,0 +1,156 @@
+"""Events as structured logs, with the id of the request that they belong to. Standard library only.
+
+One line is one JSON object: `time`, `level`, `logger`, `event`, `request_id` if there is one, and
+the fields of the event. Exceptions are logged by type and place: their messages may quote texts.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import traceback
+from contextvars import ContextVar
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal, TextIO
+
+from veridical.telemetry.events import Asked, Checked, Failed, Remembered, Served, Shed, Staged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.telemetry.events import Event
+
+logger = logging.getLogger("veridical.events")
+
+request_id: ContextVar[str | None] = ContextVar("veridical_request_id", default=None)
+"""The request under way; logs carry it."""
+
+_FLAGS_LOGGED = 50
+"""Flagged claims of one answer that are logged one by one; the rest is in the totals."""
+
+_NAMES: dict[type, tuple[int, str]] = {
+    Checked: (logging.INFO, "claims_verified"),
+    Staged: (logging.DEBUG, "stage_done"),
+    Asked: (logging.DEBUG, "backend_asked"),
+    Remembered: (logging.INFO, "fact_decided"),
+    Shed: (logging.WARNING, "request_shed"),
+    Served: (logging.INFO, "request_served"),
+    Failed: (logging.ERROR, "failure"),
+}
+
+
+class LogSink:
+    """Logs events: a line for each, and one for each claim that was flagged."""
+
+    def take(self, event: Event, /) -> None:
+        """Log an event."""
+        level, name = _NAMES[type(event)]
+        if not logger.isEnabledFor(level):
+            return
+        fields = asdict(event)
+        if isinstance(event, Checked):
+            flags = fields.pop("flags")
+            fields |= {"claims": event.claims, "flagged": len(flags)}
+            for flag in flags[:_FLAGS_LOGGED]:
+                _log(logging.INFO, "hallucination_detected", {"operation": event.operation, **flag})
+        _log(level, name, fields)
+
+
+def _log(level: int, name: str, fields: Mapping[str, object]) -> None:
+    logger.log(level, "%s", name, extra={"event": name, "fields": fields})
+
+
+def failure(where: str, error: BaseException) -> Failed:
+    """Return what may be said of an exception: its type, and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""  # noqa: PTH119 -- a bare name
+    return Failed(where, type(error).__name__, place)
+
+
+# --- where logs go ---------------------------------------------------------------------------
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """The handler that `set_up_logs` makes, to be known again."""
+
+
+def set_up_logs(
+    style: Literal["json", "text"] = "json",
+    level: int = logging.INFO,
+    stream: TextIO | None = None,
+) -> None:
+    """Write the logs of the process to a stream (default: stderr), instead of where they went."""
+    handler = _Handler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    handler.setLevel(level)  # some libraries set their own loggers to DEBUG
+    root = logging.getLogger()
+    for old in [one for one in root.handlers if isinstance(one, _Handler)]:
+        root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(level)
+    # Libraries that log requests may log addresses; ours are logged as events.
+    for name in ("httpcore", "httpx", "httpx2", "openai", "uvicorn.access"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": getattr(record, "event", None) or "log",
+        }
+        if (request := request_id.get()) is not None:
+            line["request_id"] = request
+        fields = getattr(record, "fields", None)
+        if fields is None:
+            line["message"] = _message(record)
+        else:
+            line |= {key: value for key, value in fields.items() if key not in line}
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = asdict(failure(record.name, record.exc_info[1]))
+        return json.dumps(line, ensure_ascii=True, default=_shown)
+
+
+class TextFormatter(logging.Formatter):
+    """A record as a line for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        time = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        fields = getattr(record, "fields", None)
+        said = _message(record)
+        if fields is not None:
+            said = " ".join([str(getattr(record, "event", said)), *_pairs(fields)])
+        if record.exc_info and record.exc_info[1] is not None:
+            found = failure(record.name, record.exc_info[1])
+            said = f"{said} ({found.error} at {found.place})"
+        request = request_id.get()
+        tail = f" [{request}]" if request else ""
+        return f"{time} {record.levelname.lower():7} {said}{tail}"
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Return the message; with an exception that of other programs may quote it."""
+    ours = record.name.startswith("veridical")
+    return record.getMessage() if ours or not record.exc_info else "an exception"
+
+
+def _pairs(fields: Mapping[str, object]) -> list[str]:
+    shown = {key: value for key, value in fields.items() if value not in (None, {}, ())}
+    return [
+        f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}"
+        for key, value in shown.items()
+    ]
+
+
+def _shown(value: object) -> str:
+    """Return the type of what JSON has no form for: its text is nobody's business."""
+    return type(value).__name__

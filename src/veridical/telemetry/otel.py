@@ -1,0 +1,149 @@
+"""Events as OpenTelemetry spans, and as `gen_ai.evaluation.result` (extra `otel`).
+
+Attributes are those of the semantic conventions for generative AI, and our own under `veridical.`.
+Where to send them is said in the standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT.
+"""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from veridical.errors import MissingExtraError
+from veridical.telemetry.events import Asked, Checked, Remembered, Staged
+from veridical.telemetry.logs import request_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opentelemetry._logs import LoggerProvider
+    from opentelemetry.trace import TracerProvider
+
+    from veridical.telemetry.events import Event
+
+EVALUATION = "gen_ai.evaluation.result"
+_NAME = "veridical"
+
+Attributes = dict[str, str | int | float | bool]
+
+
+class OtelSink:
+    """Sends a span for each check, stage, fact and call of a backend, and the result of a check.
+
+    Without providers the global ones of the process are used.
+    """
+
+    def __init__(
+        self, tracers: TracerProvider | None = None, loggers: LoggerProvider | None = None
+    ) -> None:
+        try:
+            from opentelemetry import _logs, trace
+        except ImportError:
+            msg = "OpenTelemetry needs the extra 'otel'"
+            raise MissingExtraError(msg, hint="pip install 'veridical[otel]'") from None
+        self._tracer = trace.get_tracer(_NAME, tracer_provider=tracers)
+        self._logger = _logs.get_logger(_NAME, logger_provider=loggers)
+
+    def take(self, event: Event, /) -> None:
+        """Send an event, if it is one of those that are sent."""
+        match event:
+            case Checked():
+                name = f"veridical.{event.operation}"
+                self._span(name, event.seconds, _of_check(event), lambda: self._result(event))
+            case Staged(stage, seconds):
+                self._span(f"veridical.stage.{stage}", seconds, {})
+            case Asked():
+                counts: Attributes = {
+                    "gen_ai.provider.name": event.backend,
+                    "veridical.queries": event.queries,
+                    "veridical.cached": event.cached,
+                    "veridical.unmeasured": event.unmeasured,
+                }
+                self._span("veridical.backend", event.seconds, counts)
+            case Remembered():
+                said: Attributes = {"veridical.outcome": event.outcome}
+                if event.refusal is not None:
+                    said["veridical.refusal"] = event.refusal
+                self._span("veridical.memory_gate", event.seconds, said)
+            case _:
+                pass
+
+    def _span(
+        self,
+        name: str,
+        seconds: float,
+        attributes: Attributes,
+        within: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Send a span that ends now and began so many seconds ago."""
+        from opentelemetry.trace import use_span
+
+        end = time_ns()
+        if (request := request_id.get()) is not None:
+            attributes = {**attributes, "veridical.request.id": request}
+        span = self._tracer.start_span(
+            name, attributes=attributes, start_time=end - int(seconds * 1e9)
+        )
+        with use_span(span, end_on_exit=False):
+            within()
+        span.end(end)
+
+    def _result(self, event: Checked) -> None:
+        from opentelemetry._logs import LogRecord
+
+        attributes: Attributes = {
+            "gen_ai.evaluation.name": "groundedness",
+            "gen_ai.evaluation.score.label": event.outcome,
+        }
+        if event.confidence is not None:
+            attributes["gen_ai.evaluation.score.value"] = event.confidence
+        if event.unmeasured:
+            attributes["error.type"] = max(event.unmeasured, key=lambda key: event.unmeasured[key])
+        if (request := request_id.get()) is not None:
+            attributes["veridical.request.id"] = request
+        now = time_ns()
+        self._logger.emit(LogRecord(timestamp=now, event_name=EVALUATION, attributes=attributes))
+
+
+def _of_check(event: Checked) -> Attributes:
+    found: Attributes = {
+        "gen_ai.operation.name": "evaluate",
+        "gen_ai.provider.name": event.backend,
+        "gen_ai.request.model": event.model,
+        "veridical.outcome": event.outcome,
+        "veridical.claims": event.claims,
+        "veridical.flagged": len(event.flags),
+    }
+    found |= {f"veridical.status.{status}": n for status, n in event.by_status.items()}
+    if event.cost_usd is not None:
+        found["veridical.cost_usd"] = event.cost_usd
+    return found
+
+
+def set_up() -> Callable[[], None]:
+    """Make the process send to the collector that the variables name; return what to call last."""
+    try:
+        from opentelemetry import _logs, trace
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk._logs import LoggerProvider
+        from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        msg = "OpenTelemetry needs the extra 'otel'"
+        raise MissingExtraError(msg, hint="pip install 'veridical[otel]'") from None
+    resource = Resource.create({"service.name": _NAME})
+    tracers = TracerProvider(resource=resource)
+    tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    trace.set_tracer_provider(tracers)
+    loggers = LoggerProvider(resource=resource)
+    loggers.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+    _logs.set_logger_provider(loggers)
+
+    def stop() -> None:
+        tracers.shutdown()
+        loggers.shutdown()
+
+    return stop

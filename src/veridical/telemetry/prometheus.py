@@ -1,0 +1,107 @@
+"""Events as Prometheus metrics (extra `server`); no label is from a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from veridical.telemetry.events import Asked, Checked, Failed, Remembered, Served, Shed, Staged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veridical.telemetry.events import Event
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+
+
+class PrometheusSink:
+    """Counts events in a registry of its own.
+
+    `text` is the page that Prometheus scrapes. `watch` adds a gauge that is read when it does.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._counters()
+        self._histograms()
+
+    def _counters(self) -> None:
+        def counter(name: str, says: str, *labels: str) -> Counter:
+            return Counter(f"veridical_{name}", says, labels, registry=self.registry)
+
+        self.checks = counter("checks", "Checks done, by outcome.", "operation", "outcome")
+        self.claims = counter("claims_verified", "Claims verified.", "backend")
+        self.found = counter("hallucinations", "Claims flagged, by status.", "status")
+        self.verdicts = counter("verdicts", "Claims verified, by status.", "status")
+        self.unmeasured = counter("unmeasured", "Claims without an estimate, by reason.", "reason")
+        self.tokens = counter("tokens", "Tokens that backends read and wrote.", "backend")
+        self.cost = counter("cost_usd", "US dollars that backends cost, as known.", "backend")
+        self.queries = counter("queries", "Queries put to backends.", "backend")
+        self.hits = counter("cache_hits", "Queries answered by the cache.", "backend")
+        self.facts = counter("facts", "Facts handed to the memory, by outcome.", "outcome")
+        self.rejected = counter("facts_rejected", "Facts the memory gate rejected.", "status")
+        self.shed = counter("shed", "Requests turned away.", "operation", "reason")
+        self.requests = counter("http_requests", "Requests.", "method", "route", "status")
+        self.failures = counter("failures", "Failures that broke nothing.", "where")
+
+    def _histograms(self) -> None:
+        def histogram(name: str, says: str, label: str) -> Histogram:
+            return Histogram(
+                f"veridical_{name}", says, [label], registry=self.registry, buckets=_SECONDS
+            )
+
+        self.check_s = histogram("check_seconds", "Seconds of a check.", "operation")
+        self.stage_s = histogram("stage_seconds", "Seconds of a stage.", "stage")
+        self.backend_s = histogram("backend_seconds", "Seconds a backend took.", "backend")
+        self.gate_s = histogram("memory_gate_seconds", "Seconds a fact took.", "outcome")
+        self.request_s = histogram("http_request_seconds", "Seconds of a request.", "route")
+
+    def watch(self, name: str, says: str, value: Callable[[], float]) -> None:
+        """Add the gauge `veridical_<name>`."""
+        Gauge(f"veridical_{name}", says, registry=self.registry).set_function(value)
+
+    def text(self) -> bytes:
+        """Return the metrics in the text format of Prometheus."""
+        return generate_latest(self.registry)
+
+    def take(self, event: Event, /) -> None:
+        """Count an event."""
+        match event:
+            case Checked():
+                self._checked(event)
+            case Staged(stage, seconds):
+                self.stage_s.labels(stage).observe(seconds)
+            case Asked(backend, queries, cached, _, seconds):
+                self.queries.labels(backend).inc(queries)
+                self.hits.labels(backend).inc(cached)
+                self.backend_s.labels(backend).observe(seconds)
+            case Remembered(outcome, _, refusal, seconds):
+                self.facts.labels(outcome).inc()
+                self.gate_s.labels(outcome).observe(seconds)
+                if refusal is not None:
+                    self.rejected.labels(refusal).inc()
+            case Shed(operation, reason):
+                self.shed.labels(operation, reason).inc()
+            case Served(method, route, status, seconds):
+                self.requests.labels(method, route, str(status)).inc()
+                self.request_s.labels(route).observe(seconds)
+            case Failed(where, _, _):
+                self.failures.labels(where).inc()
+
+    def _checked(self, event: Checked) -> None:
+        self.checks.labels(event.operation, event.outcome).inc()
+        self.claims.labels(event.backend).inc(event.claims)
+        self.check_s.labels(event.operation).observe(event.seconds)
+        for counter, counts in (
+            (self.verdicts, event.by_status),
+            (self.found, event.hallucinations),
+            (self.unmeasured, event.unmeasured),
+        ):
+            for label, count in counts.items():
+                counter.labels(label).inc(count)
+        self.tokens.labels(event.backend).inc(event.tokens or 0)
+        self.cost.labels(event.backend).inc(event.cost_usd or 0.0)

@@ -1,0 +1,661 @@
+"""The page at `/` in a real browser, in front of a real server that streams real reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+from pydantic import SecretStr
+
+from veridical.core.types import Estimate, Query
+from veridical.settings import Settings
+from veridical.testing import FakeBackend, fake_estimate
+from veridical.verifier import Verifier
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI, Request
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-16.34")]
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+ARGUMENTS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+WIDE = {"width": 1280, "height": 800}
+PHONE = {"width": 390, "height": 844}
+FAST_MS = 100
+KEY = "a key of this test"
+
+ANSWER = (
+    "👩‍🚀 The pump stopped at 14:02 [S1]. It restarted at once [S1].\n\n"
+    "<img src=x onerror=alert(1)> The valve held [S7]. Would you like more?"
+)
+FILLER = "".join(f"Line {n} of the log says nothing that matters.\n" for n in range(300))
+SOURCES = {
+    "S1": FILLER + "The pump 🛠 stopped at 14:02. It restarted an hour later.\n" + FILLER,
+    "S2": "</script><script>alert(1)</script> The valve is new.",
+}
+
+
+def judged(query: Query) -> Estimate:
+    """Support what the context states, oppose what is said to be at once."""
+    if "at once" in query.claim and "hour later" in query.context:
+        return fake_estimate(0.02, 0.9)
+    stated = "stopped" in query.claim and "14:02" in query.context
+    return fake_estimate(0.96, 0.01) if stated else fake_estimate(0.1, 0.1)
+
+
+class Service:
+    """What the page needs of the service, over a real Verifier; it can ask for a key, or fail."""
+
+    def __init__(self) -> None:
+        self.marks: list[dict[str, Any]] = []
+        self.reports: dict[str, Any] = {}
+        self.key: str | None = None
+        self.fail: tuple[int, dict[str, Any]] | None = None
+        self.claim_delay_s = 0.0
+        self.die_after: int | None = None
+
+    def app(self) -> FastAPI:
+        from fastapi import FastAPI
+        from fastapi.responses import JSONResponse, Response, StreamingResponse
+
+        from veridical.interfaces.http.page import build_page_router
+
+        app = FastAPI()
+        app.include_router(build_page_router())
+
+        def refused(request: Request) -> Response | None:
+            if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
+                return JSONResponse({"title": "A key is needed", "status": 401}, 401)
+            if self.fail:
+                return JSONResponse(self.fail[1], self.fail[0], {"retry-after": "7"})
+            return None
+
+        async def stream(request: Request) -> Response:
+            body = await request.json()
+            return refused(request) or StreamingResponse(
+                self.events(body), media_type="text/event-stream"
+            )
+
+        async def mark(request: Request) -> Response:
+            if no := refused(request):
+                return no
+            self.marks.append(await request.json())
+            return JSONResponse({}, 201)
+
+        async def stored(request: Request) -> Response:
+            return JSONResponse(self.reports[request.path_params["name"]])
+
+        app.router.add_route("/v1/check/stream", stream, methods=["POST"])
+        app.router.add_route("/v1/feedback", mark, methods=["POST"])
+        app.router.add_route("/v1/reports/{name}", stored)
+        return app
+
+    async def events(self, body: dict[str, Any]) -> AsyncIterator[str]:
+        import anyio
+
+        async with Verifier(FakeBackend(judged)) as verifier:
+            report = await verifier.check(body["answer"], body["sources"], body.get("question"))
+        document = report.to_dict()
+        total = len(document["claims"])
+        for done, claim in enumerate(document["claims"], start=1):
+            if self.die_after is not None and done > self.die_after:
+                return
+            yield event("progress", {"done": done, "total": total})
+            yield event("claim", claim)
+            await anyio.sleep(self.claim_delay_s)
+        self.report = report
+        yield event("report", document)
+
+
+def event(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+@contextmanager
+def serving(app: FastAPI) -> Iterator[str]:
+    import uvicorn
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", ws="none"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}/"
+    server.should_exit = True
+    thread.join(10)
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Keep marks in a database of the test."""
+    return Settings.model_validate({"store": {"url": f"sqlite:///{tmp_path}/marks.db"}})
+
+
+@pytest.fixture
+def address(request: pytest.FixtureRequest, settings: Settings) -> Iterator[str]:
+    """Serve the page: by the service itself, or by the double that can be slow and fail."""
+    if "service" in request.fixturenames:
+        app = request.getfixturevalue("service").app()
+    else:
+        from veridical.interfaces.http.app import create_app
+
+        app = create_app(settings, backend=FakeBackend(judged))
+    with serving(app) as url:
+        yield url
+
+
+def unavailable(reason: str) -> NoReturn:
+    """Skip, but fail where a browser is promised: a check that never runs proves nothing."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        unavailable("playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        unavailable("no chromium on the path")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def new_page(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """Open pages that may ask this server only, and whose console must stay silent."""
+    contexts = []
+    said: list[str] = []
+
+    def opened(**options: object) -> Page:
+        known: dict[str, Any] = {"viewport": WIDE, "reduced_motion": "reduce", **options}
+        context = browser.new_context(**known)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: said.append(dialog.message))
+        page.on("request", lambda request: said.append(request.url) if foreign(request.url) else 0)
+        page.goto(address)
+        page.wait_for_selector(".source-in", state="attached")
+        return page
+
+    def foreign(url: str) -> bool:
+        return not url.startswith((address, "blob:", "data:"))
+
+    opened.said = said  # type: ignore[attr-defined]
+    yield opened
+    for context in contexts:
+        context.close()
+    assert [line for line in said if "Failed to load resource" not in line] == []
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()
+
+
+def fill(page: Page, answer: str = ANSWER, sources: dict[str, str] = SOURCES) -> None:
+    page.fill("#answer-in", answer)
+    files = [
+        {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": text.encode()}
+        for name, text in sources.items()
+    ]
+    page.set_input_files("#file-sources", files)  # type: ignore[arg-type]
+    page.wait_for_function(
+        "n => document.querySelectorAll('.source-in').length === n", arg=len(files)
+    )
+
+
+def checked(page: Page, answer: str = ANSWER, sources: dict[str, str] = SOURCES) -> None:
+    fill(page, answer, sources)
+    page.click("#submit")
+    page.wait_for_selector("html:not(.running):not(.composing)", timeout=90_000)
+
+
+def selected(page: Page) -> str | None:
+    return page.evaluate("document.querySelector('#card .card')?.dataset.id ?? null")
+
+
+def lit(page: Page) -> str:
+    return "".join(page.locator("#sources .mark.on").all_inner_texts())
+
+
+def in_view(page: Page, selector: str) -> bool:
+    return page.evaluate(
+        """(selector) => {
+          const box = document.querySelector(selector).getBoundingClientRect();
+          const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+          return hit !== null && hit.closest(selector) !== null;
+        }""",
+        selector,
+    )
+
+
+def test_check_ends_with_the_first_flagged_claim_and_its_evidence(page: Page) -> None:
+    checked(page)
+    assert page.inner_text("#headline") == "Flagged: 2 of 3 checked claims"
+    assert selected(page) == "c2"
+    assert "restarted an hour later" in lit(page)
+    assert in_view(page, "#sources .mark.on")
+    assert in_view(page, "#headline")
+    assert page.evaluate("document.documentElement.scrollHeight") <= WIDE["height"]
+
+
+def test_marks_stand_where_the_claims_do_in_code_points(page: Page) -> None:
+    checked(page)
+    marks = page.locator('#answer-text .mark[data-claims="c1"]').all_inner_texts()
+    assert "".join(marks).replace("👩‍🚀", "").strip().startswith("The pump stopped at 14:02")
+    page.locator('#answer-text .badge[data-claims="c1"]').click()
+    assert lit(page) == "The pump 🛠 stopped at 14:02."
+    assert page.locator("#answer-text img").count() == 0
+
+
+def test_claims_appear_as_they_are_decided(page: Page, service: Service) -> None:
+    service.claim_delay_s = 0.6
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#listed .entry")
+    assert page.evaluate("document.documentElement.classList.contains('running')")
+    assert page.locator("#listed .entry").count() < 4
+    page.wait_for_selector("html:not(.running)")
+    assert page.locator("#listed .entry").count() == 4
+
+
+def test_stopping_keeps_what_was_decided(page: Page, service: Service) -> None:
+    service.claim_delay_s = 1.0
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#listed .entry")
+    page.click("#stop")
+    page.wait_for_selector("html:not(.running)")
+    assert page.inner_text("#problem").startswith("Stopped.")
+    assert page.locator("#listed .entry").count() >= 1
+
+
+def test_stream_that_ends_early_is_no_verdict(page: Page, service: Service) -> None:
+    service.die_after = 1
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "ended before the check was done" in page.inner_text("#problem")
+    assert page.inner_text("#headline") == "Not finished"
+    assert "o-grounded" not in (page.get_attribute("#top", "class") or "")
+
+
+def test_keys_walk_through_the_claims(page: Page) -> None:
+    checked(page)
+    walked = []
+    for key in ("k", "k", "j", "f", "f", "Escape"):
+        page.keyboard.press(key)
+        walked.append(selected(page))
+    assert walked == ["c1", "c3", "c1", "c2", "c3", None]
+
+
+def test_enter_goes_to_the_evidence(page: Page) -> None:
+    checked(page)
+    page.keyboard.press("k")
+    page.evaluate("document.getElementById('sources').scrollTop = 0")
+    page.keyboard.press("Enter")
+    assert in_view(page, "#sources .mark.on")
+    assert page.evaluate("document.activeElement.matches('.place')")
+
+
+def test_slash_finds_and_escape_leaves(page: Page) -> None:
+    checked(page)
+    page.keyboard.press("/")
+    page.keyboard.type("valve")
+    assert page.locator("#listed .entry").all_inner_texts()[0].startswith("†")
+    assert page.inner_text("#listed-n") == "1 of 4"
+    page.keyboard.press("Escape")
+    assert page.inner_text("#listed-n") == "4"
+
+
+def test_filter_by_status_leads_the_keys(page: Page) -> None:
+    checked(page)
+    page.locator('#legend button[data-tone="phantom_citation"]').click()
+    assert page.locator("#listed .entry").count() == 1
+    assert page.locator("#answer-text .mark.faded").count() >= 2
+    page.locator("#answer").focus()
+    page.keyboard.press("j")
+    assert selected(page) == "c3"
+
+
+def test_help_opens_and_closes_by_key(page: Page) -> None:
+    checked(page)
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+    assert selected(page) == "c2"
+
+
+def test_deep_link_survives_a_reload(page: Page, address: str) -> None:
+    checked(page)
+    page.goto(f"{address}#c1")
+    page.reload()
+    page.wait_for_selector("#card .card")
+    assert selected(page) == "c1"
+    assert "14:02" in lit(page)
+
+
+def test_stored_report_opens_by_its_address(page: Page, address: str, service: Service) -> None:
+    checked(page)
+    service.reports["r1"] = service.report.to_dict()
+    page.evaluate("sessionStorage.clear()")
+    page.goto(f"{address}?report=r1#c3")
+    page.wait_for_selector("#card .card")
+    assert selected(page) == "c3"
+    assert page.locator("#no-answer").is_visible()
+
+
+def test_opened_report_finds_its_texts_in_the_form(page: Page, service: Service) -> None:
+    checked(page)
+    document = service.report.to_json()
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    fill(page)
+    page.set_input_files(
+        "#file-open",
+        {"name": "r.json", "mimeType": "application/json", "buffer": document.encode()},
+    )
+    page.wait_for_selector("#card .card")
+    assert not page.locator("#no-answer").is_visible()
+    assert "restarted an hour later" in lit(page)
+
+
+def test_file_that_is_no_report_is_said_so(page: Page) -> None:
+    page.set_input_files(
+        "#file-open", {"name": "r.json", "mimeType": "application/json", "buffer": b'{"a": 1}'}
+    )
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "not a report" in page.inner_text("#problem")
+
+
+def test_what_is_missing_is_said_before_anything_is_sent(page: Page) -> None:
+    page.click("#submit")
+    assert page.inner_text("#problem") == "There is no answer to check."
+    page.fill("#answer-in", "It is so.")
+    page.keyboard.press("Control+Enter")
+    assert page.inner_text("#problem").startswith("There are no sources")
+
+
+def test_marking_a_verdict_tells_the_service(page: Page, service: Service) -> None:
+    checked(page)
+    page.keyboard.press("w")
+    page.wait_for_selector('.marking [aria-pressed="true"]')
+    (mark,) = service.marks
+    assert (mark["claim_id"], mark["right"]) == ("c2", False)
+    assert mark["report"] == service.report.to_dict()
+    assert page.inner_text("#said") == "Kept: the verdict on c2 is wrong."
+
+
+def test_key_is_asked_for_and_used(page: Page, service: Service) -> None:
+    service.key = KEY
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#key[open]")
+    page.fill("#key-in", KEY)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#card .card")
+    assert selected(page) == "c2"
+    assert page.evaluate("localStorage.length") == 1  # the colours, not the key
+
+
+def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
+    from veridical.composition import build_store
+    from veridical.feedback import Feedback
+
+    checked(page)
+    page.keyboard.press("w")
+    page.wait_for_selector('.marking [aria-pressed="true"]')
+    (mark,) = Feedback(build_store(settings)).list()
+    assert (mark.claim, mark.right, mark.status) == ("c2", False, "contradicted")
+
+
+class TestWithKeys:
+    @pytest.fixture
+    def settings(self, settings: Settings) -> Settings:
+        server = settings.server.model_copy(update={"api_key": SecretStr(KEY)})
+        return settings.model_copy(update={"server": server})
+
+    def test_service_opens_a_report_to_its_key(
+        self, new_page: Callable[..., Page], address: str
+    ) -> None:
+        page = new_page()
+        fill(page)
+        with page.expect_response(
+            lambda reply: reply.status == 200 and "stream" in reply.url
+        ) as got:
+            page.click("#submit")
+            page.fill("#key-in", KEY)
+            page.keyboard.press("Enter")
+        name = got.value.headers["x-veridical-report"]
+        page.wait_for_selector("#card .card")
+        other = new_page()
+        other.goto(f"{address}?report={name}#c3")
+        other.fill("#key-in", "a key that is not known here")
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#key[open]")
+        other.fill("#key-in", KEY)
+        other.keyboard.press("Enter")
+        other.wait_for_selector("#card .card")
+        assert selected(other) == "c3"
+
+
+def test_edited_texts_stay_while_the_report_is_looked_at(page: Page) -> None:
+    checked(page)
+    page.click("#edit")
+    page.fill("#answer-in", "Another answer.")
+    page.click("#back")
+    assert page.inner_text("#headline") == "Flagged: 2 of 3 checked claims"
+    page.click("#edit")
+    assert page.input_value("#answer-in") == "Another answer."
+
+
+def test_overload_is_said_with_its_wait(page: Page, service: Service) -> None:
+    service.fail = (429, {"title": "Too busy", "hint": "Come back later", "request_id": "q9"})
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#problem:not([hidden])")
+    said = page.inner_text("#problem")
+    assert said == "Too busy. Come back later. Try again in 7 seconds. (request q9)"
+    assert page.input_value("#answer-in") == ANSWER
+
+
+def download(page: Page, kind: str) -> str:
+    page.click("#export summary")
+    with page.expect_download() as waiting:
+        page.click(f'[data-export="{kind}"]')
+    return Path(waiting.value.path()).read_text(encoding="utf-8")
+
+
+def test_exports_say_what_the_library_says(page: Page, service: Service) -> None:
+    checked(page)
+    assert json.loads(download(page, "json")) == service.report.to_dict()
+    assert json.loads(download(page, "sarif")) == json.loads(service.report.to_sarif())
+
+
+def test_report_with_texts_opens_as_it_was(page: Page, new_page: Callable[..., Page]) -> None:
+    checked(page)
+    saved = download(page, "texts")
+    other = new_page()
+    other.set_input_files(
+        "#file-open",
+        {"name": "check.json", "mimeType": "application/json", "buffer": saved.encode()},
+    )
+    other.wait_for_selector("#card .card")
+    assert other.inner_text("#answer-text") == page.inner_text("#answer-text")
+    assert lit(other) == lit(page)
+
+
+def test_exported_page_needs_no_script(page: Page, browser: Browser, tmp_path: Path) -> None:
+    checked(page)
+    file = tmp_path / "report.html"
+    file.write_text(download(page, "html"), encoding="utf-8")
+    context = browser.new_context(viewport=WIDE, java_script_enabled=False)  # type: ignore[arg-type]
+    alone = context.new_page()
+    alone.goto(file.as_uri())
+    assert alone.locator(".card:visible").count() == 4
+    assert alone.locator("button").count() == 0
+    alone.locator("#answer-text .badge").first.click()
+    assert alone.url.endswith("#c1")
+    context.close()
+
+
+def test_page_width_fits_a_phone(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    checked(page)
+    assert selected(page) is None
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.locator("#answer-text .badge").nth(1).click()
+    assert in_view(page, "#card .claim-text")
+    page.locator("#card .close").click()
+    assert selected(page) is None
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(new_page: Callable[..., Page], scheme: str) -> None:
+    pytest.importorskip("axe_playwright_python")
+    import axe_playwright_python
+
+    script = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    page = new_page(color_scheme=scheme)
+    found = {"compose": violations(page, script)}
+    checked(page)
+    found["result"] = violations(page, script)
+    page.keyboard.press("?")
+    found["help"] = violations(page, script)
+    assert found == {"compose": [], "result": [], "help": []}
+
+
+def violations(page: Page, script: str) -> list[str]:
+    page.evaluate(script)
+    result = page.evaluate("axe.run()")
+    return [
+        f"{rule['impact']} {rule['id']}: {[node['target'] for node in rule['nodes']][:3]}"
+        for rule in result["violations"]
+    ]
+
+
+def test_colours_can_be_chosen(page: Page) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.click("#theme")
+    page.click("#theme")
+    assert page.evaluate(ground) != light
+    page.reload()
+    page.wait_for_selector(".source-in", state="attached")
+    assert page.evaluate(ground) != light
+
+
+def test_paper_has_the_flagged_claims(page: Page) -> None:
+    checked(page)
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("#printed .card:visible").count() == 2
+    assert not page.locator("#details").is_visible()
+
+
+def large() -> tuple[str, dict[str, str]]:
+    """Return an answer of 300 claims, and 1 MB of sources, each of its lines different."""
+    words = [
+        "anchor",
+        "basin",
+        "crane",
+        "dock",
+        "engine",
+        "ferry",
+        "gauge",
+        "harbour",
+        "inlet",
+        "jetty",
+        "keel",
+        "lamp",
+        "mast",
+    ]
+    lines = [
+        f"Entry {n} 🙂 says "
+        + " ".join(f"{words[n * k % 13]} {n * 7919 * k % 10_007}" for k in range(1, 32))
+        + ".\n"
+        for n in range(3_200)
+    ]
+    for n in range(300):
+        lines[n * 10 + 7] = f"Gate {n} stopped at 14:02 that day.\n"
+    fifth = len(lines) // 5
+    texts = {f"S{k + 1}": "".join(lines[k * fifth : (k + 1) * fifth]) for k in range(5)}
+    claims = [f"Gate {n} stopped at 14:02 [S{n // 60 + 1}]." for n in range(300)]
+    return " ".join(claims), texts
+
+
+def test_three_hundred_claims_and_a_megabyte_stay_fast(page: Page) -> None:
+    answer, texts = large()
+    assert sum(len(text.encode()) for text in texts.values()) > 1_000_000
+    checked(page, answer, texts)
+    assert page.locator("#listed .entry").count() == 300
+    assert page.locator("#sources .mark").count() >= 200
+    took = page.evaluate(TIMED)
+    assert median(took["keys"]) < FAST_MS
+    assert median(took["filters"]) < FAST_MS
+
+
+TIMED = """async () => {
+  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  const timed = async (act) => {
+    await frame();
+    const start = performance.now();
+    act();
+    await frame();
+    return performance.now() - start;
+  };
+  const press = (key) => document.body.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true }));
+  const keys = [];
+  for (let n = 0; n < 40; n += 1) keys.push(await timed(() => press("j")));
+  const filters = [];
+  for (let n = 0; n < 6; n += 1)
+    filters.push(await timed(() => document.querySelector("#legend button").click()));
+  const search = document.getElementById("search");
+  for (const words of ["2", "29", "299", ""]) {
+    search.value = words;
+    filters.push(await timed(() => search.dispatchEvent(new Event("input"))));
+  }
+  return { keys, filters };
+}"""

@@ -1,0 +1,203 @@
+"""`veridical serve` as a process, with the embedded model, from start to SIGTERM."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from veridical import SyncVerifier
+
+BRIDGE = "The bridge was opened to traffic in 1998. It carries eight lanes."
+CHECK = {
+    "answer": "The bridge opened in 1998 [S1]. It has six lanes [S1].",
+    "sources": {"S1": BRIDGE},
+}
+PATIENT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Served:
+    """A service that runs."""
+
+    address: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.address, timeout=PATIENT_S)
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        return [line for line in lines if line["event"] == name]
+
+
+Serve = Callable[..., Any]
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Serve:
+    """Start services that are ended with the block."""
+
+    @contextmanager
+    def start(*arguments: str, **environment: str) -> Iterator[Served]:
+        log = tmp_path / "log.jsonl"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("VERIDICAL_")}
+        given = {f"VERIDICAL_{name}": value for name, value in environment.items()}
+        command = [sys.executable, "-m", "veridical", "serve", "--port", "0", "--json", *arguments]
+        with (
+            log.open("wb") as stderr,
+            subprocess.Popen(
+                command,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                cwd=tmp_path,
+                env={**kept, "VERIDICAL_STORE__URL": f"sqlite:///{tmp_path}/s.db", **given},
+            ) as process,
+        ):
+            assert process.stdout
+            try:
+                address = json.loads(process.stdout.readline() or b"{}").get("address", "")
+                if address:
+                    _wait_until_ready(address, process)
+                yield Served(address, process, log)
+            finally:
+                process.kill()
+
+    return start
+
+
+def _wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + PATIENT_S
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if httpx.get(f"{address}/readyz").status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.05)
+    pytest.fail("the service did not get ready")
+
+
+def test_it_answers_as_the_library_does_and_ends_well(serve: Serve) -> None:
+    with serve() as served, served.client() as client:
+        found = client.post("/v1/check", json=CHECK).json()
+        with SyncVerifier.from_settings() as verifier:
+            own = verifier.check(**CHECK).to_dict()  # type: ignore[arg-type]
+        found["summary"]["latency_ms"] = own["summary"]["latency_ms"]
+        assert found == own
+        assert 'veridical_claims_verified_total{backend="embedded"} 2.0' in (
+            client.get("/metrics").text
+        )
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENT_S) == 0
+        assert [one["route"] for one in served.events("request_served")][-2:] == [
+            "/v1/check",
+            "/metrics",
+        ]
+
+
+def test_what_was_accepted_is_answered_though_the_service_is_told_to_end(serve: Serve) -> None:
+    """SIGTERM while requests run and wait: all are answered, new ones are not accepted."""
+    long = " ".join(f"The bridge has {n} lanes [S1]." for n in range(100, 160))
+    body = {**CHECK, "answer": long}
+    with serve(SERVER__RUNNING="1") as served, served.client() as client:
+        with ThreadPoolExecutor(3) as pool:
+            asked = [pool.submit(client.post, "/v1/check", json=body) for _ in range(3)]
+            _wait_for_queue(served.address, 2)
+            served.process.send_signal(signal.SIGTERM)
+            replies = [one.result() for one in asked]
+        assert [reply.status_code for reply in replies] == [200] * 3
+        assert {reply.json()["summary"]["claims_checked"] for reply in replies} == {60}
+        assert {reply.json()["summary"]["by_status"]["undetermined"] for reply in replies} == {0}
+        assert served.process.wait(PATIENT_S) == 0
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"{served.address}/healthz")
+
+
+def _wait_for_queue(address: str, depth: int) -> None:
+    until = time.monotonic() + PATIENT_S
+    while f"veridical_queue_depth {depth}.0" not in httpx.get(f"{address}/metrics").text:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_what_cannot_be_done_before_the_end_is_undetermined_and_answered(serve: Serve) -> None:
+    long = " ".join(f"The bridge has {n} lanes [S1]." for n in range(100, 400))
+    body = {"answer": long, "sources": {"S1": BRIDGE * 200}, "policy": {"windows": 20}}
+    with serve(SERVER__SHUTDOWN_S="2") as served, served.client() as client:
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(client.post, "/v1/check", json=body)
+            while "veridical_requests_running 1.0" not in client.get("/metrics").text:
+                time.sleep(0.01)
+            time.sleep(0.5)
+            started = time.monotonic()
+            served.process.send_signal(signal.SIGTERM)
+            reply = asked.result()
+        assert reply.status_code == 200
+        assert reply.json()["summary"]["by_status"]["undetermined"] > 0
+        assert served.process.wait(PATIENT_S) == 0
+        assert time.monotonic() - started < 20
+
+
+@pytest.mark.spec("SPEC-08.39")
+def test_a_client_that_goes_away_frees_its_place(serve: Serve) -> None:
+    long = " ".join(f"The bridge has {n} lanes [S1]." for n in range(100, 400))
+    body = {"answer": long, "sources": {"S1": BRIDGE * 200}, "policy": {"windows": 20}}
+    with serve(SERVER__RUNNING="1") as served, served.client() as client:
+        with client.stream("POST", "/v1/check/stream", json=body) as reply:
+            assert reply.status_code == 200
+            next(reply.iter_lines())
+        started = time.monotonic()
+        assert client.post("/v1/check", json=CHECK).status_code == 200
+        assert time.monotonic() - started < 15
+
+
+def test_a_public_address_needs_a_key(serve: Serve) -> None:
+    with serve("--host", "0.0.0.0") as served:  # noqa: S104 -- the point of it
+        assert served.process.wait(PATIENT_S) == 2
+        assert "there is no key" in served.log.read_text()
+    key = "a-key-of-many-letters"
+    with serve("--host", "0.0.0.0", SERVER__API_KEY=key) as served:  # noqa: S104 -- the point of it
+        known = {"authorization": f"Bearer {key}"}
+        assert httpx.post(f"{served.address}/v1/check", json=CHECK).status_code == 401
+        reply = httpx.post(f"{served.address}/v1/check", json=CHECK, headers=known, timeout=60)
+        assert reply.status_code == 200
+        assert key not in served.log.read_text()
+
+
+def test_a_port_that_is_taken_is_wrong_use(serve: Serve) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with serve("--port", port) as served:
+            assert served.process.wait(PATIENT_S) == 2
+            assert "cannot listen" in served.log.read_text()
+
+
+@pytest.mark.spec("SPEC-08.38")
+def test_a_fact_goes_through_the_gate(serve: Serve) -> None:
+    gate = {"HALLUCINATION__ENABLED": "true", "HALLUCINATION__MEMORY_GATE__ENABLED": "true"}
+    with serve(**gate) as served, served.client() as client:
+
+        def remember(text: str) -> dict[str, Any]:
+            body = {"text": text, "sources": CHECK["sources"]}
+            found: dict[str, Any] = client.post("/v1/memory/facts", json=body).json()
+            return found
+
+        assert remember("The bridge was opened in 1998.")["outcome"] == "stored"
+        rejected = remember("The bridge carries six lanes.")
+        assert (rejected["outcome"], rejected["error"]["kind"]) == ("rejected", "FactContradicted")
+        metrics = client.get("/metrics").text
+        assert 'veridical_facts_rejected_total{status="ErrFactContradicted"} 1.0' in metrics

@@ -1,0 +1,202 @@
+"""The tools as an agent's client sees them, with a backend whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+pytest.importorskip("mcp")
+
+import anyio
+from jsonschema import Draft202012Validator
+from mcp import Client
+
+from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.interfaces.mcp import answers, arguments
+from veridical.interfaces.mcp.server import build_server
+from veridical.interfaces.mcp.tools import Toolbox
+from veridical.settings import Settings
+from veridical.testing import FakeBackend, fake_estimate
+
+NAMES = ["check", "verify_claim", "ground_quotes", "audit_trace", "remember", "recall"]
+SOURCES = {"S1": "The bridge opened in 1998. It carries eight lanes."}
+SECRET_TEXT = "Zanzibar"  # noqa: S105 -- a word that no error may repeat
+Json: TypeAlias = Any
+Use = Callable[[Client], Coroutine[Json, Json, Json]]
+
+
+def judge(query: Query) -> Measurement:
+    if "six" in query.claim:
+        return fake_estimate(0.02, 0.95)
+    return fake_estimate(0.97 if "1998" in query.context else 0.1)
+
+
+def settings(folder: Path) -> Settings:
+    return Settings.load(store={"url": f"sqlite:///{folder}/memory.db"})
+
+
+def using(folder: Path, use: Use, answer: Callable[[Query], Measurement] = judge) -> Json:
+    async def run() -> Json:
+        toolbox = Toolbox(settings(folder), backend=FakeBackend(answer))
+        async with Client(build_server(toolbox.tools)) as client:
+            found = await use(client)
+        toolbox.close()
+        return found
+
+    return anyio.run(run)
+
+
+def call(
+    folder: Path, name: str, given: Json, answer: Callable[[Query], Measurement] = judge
+) -> Json:
+    async def use(client: Client) -> Json:
+        return await client.call_tool(name, given)
+
+    return using(folder, use, answer)
+
+
+def test_the_tools_are_listed_with_schemas_and_examples_that_fit_them(tmp_path: Path) -> None:
+    async def use(client: Client) -> Json:
+        return (await client.list_tools()).tools
+
+    tools = using(tmp_path, use)
+    assert [tool.name for tool in tools] == NAMES
+    for tool in tools:
+        written = tool.description.partition("Example arguments: ")[2].partition("\n")[0]
+        Draft202012Validator.check_schema(tool.input_schema)
+        Draft202012Validator.check_schema(tool.output_schema)
+        Draft202012Validator(tool.input_schema).validate(json.loads(written))
+        assert tool.annotations.read_only_hint is (tool.name != "remember")
+
+
+def test_each_tool_takes_its_own_example(tmp_path: Path) -> None:
+    toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge))
+    for tool in toolbox.tools:
+        found = call(tmp_path, tool.name, arguments.example_of(tool.arguments))
+        assert not found.is_error, tool.name
+        Draft202012Validator(tool.output.model_json_schema()).validate(found.structured_content)
+        assert json.loads(found.content[0].text) == found.structured_content
+
+
+def test_check_shows_what_is_flagged_first(tmp_path: Path) -> None:
+    given = {"answer": "The bridge opened in 1998 [S1]. It has six lanes [S1].", "sources": SOURCES}
+    found = call(tmp_path, "check", given).structured_content
+    assert (found["outcome"], found["claims_checked"], found["claims_flagged"]) == ("flagged", 2, 1)
+    first, second = found["claims"]
+    assert (first["status"], second["status"]) == ("contradicted", "supported")
+    assert first["evidence"][0]["source"] == "S1"
+    assert first["do"] == "Correct the claim to what the evidence says"
+
+
+def test_what_could_not_be_measured_is_no_pass(tmp_path: Path) -> None:
+    found = call(
+        tmp_path,
+        "verify_claim",
+        {"claim": "It has six lanes.", "sources": SOURCES},
+        lambda _: Unmeasured(UnmeasuredReason.TIMEOUT),
+    ).structured_content
+    assert (found["status"], found["p1"], found["unmeasured"]) == ("undetermined", None, "timeout")
+
+
+def test_a_claim_may_cite_what_does_not_exist(tmp_path: Path) -> None:
+    given = {"claim": "It opened in 1998.", "sources": SOURCES, "cites": ["S2"]}
+    found = call(tmp_path, "verify_claim", given).structured_content
+    assert (found["status"], found["phantom_citations"]) == ("phantom_citation", ["S2"])
+
+
+def test_quotes_are_found_where_they_stand(tmp_path: Path) -> None:
+    given = {"quotes": ["eight lanes", "nine lanes"], "source": SOURCES["S1"]}
+    found = call(tmp_path, "ground_quotes", given).structured_content
+    assert (found["accepted"], found["rejected"]) == (1, 1)
+    start, end = found["quotes"][0]["start"], found["quotes"][0]["end"]
+    assert SOURCES["S1"][start:end] == "eight lanes"
+
+
+def test_the_first_step_that_does_not_hold_is_named(tmp_path: Path) -> None:
+    steps = [{"claim": "It opened in 1998.", "cites": ["S1"]}, {"claim": "It has six lanes."}]
+    found = call(tmp_path, "audit_trace", {"steps": steps, "sources": SOURCES, "answer": "Six."})
+    audit = found.structured_content
+    assert (audit["soundness"], audit["first_error"]) == ("INVALID", "step2")
+    assert [step["label"] for step in audit["steps"]] == ["ENTAILED", "CONTRADICTED"]
+    assert audit["answer"] is not None
+
+
+@pytest.mark.spec("SPEC-08.15")
+def test_a_fact_is_remembered_only_if_its_sources_carry_it(tmp_path: Path) -> None:
+    async def use(client: Client) -> Json:
+        kept = {"fact": "It opened in 1998.", "sources": SOURCES, "about": ["bridge"]}
+        wrong = {"fact": "It has six lanes.", "sources": SOURCES, "about": ["bridge"]}
+        done = [
+            (await client.call_tool("remember", one)).structured_content for one in (kept, wrong)
+        ]
+        found = await client.call_tool("recall", {"about": ["bridge"]})
+        return done, found.structured_content
+
+    (kept, wrong), found = using(tmp_path, use)
+    assert (kept["outcome"], wrong["outcome"]) == ("stored", "rejected")
+    assert wrong["id"] is None
+    assert [fact["id"] for fact in found["facts"]] == [kept["id"]]
+    assert found["facts"][0]["sources"] == ["S1"]
+    assert not found["more"]
+
+
+def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
+    claims = [f"Tower {n} has {'very ' * 300}six floors." for n in range(answers.MOST_CLAIMS + 5)]
+    given = {"answer": "\n\n".join(claims), "sources": {"S1": "word " * 2000}}
+    found = call(tmp_path, "check", given).structured_content
+    assert len(found["claims"]) == answers.MOST_CLAIMS
+    assert found["claims_left_out"] == 5
+    text = found["claims"][0]["text"]
+    assert len(text) < answers.MOST_CHARACTERS + 40
+    assert text.endswith("more characters)")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "says"),
+    [
+        ("check", {"sources": {"S1": SECRET_TEXT}}, "answer: Field required"),
+        ("check", {"answer": SECRET_TEXT, "sources": {SECRET_TEXT: 1}}, "sources: "),
+        ("check", {"answer": SECRET_TEXT, "sources": {}}, "sources: "),
+        ("check", {"answer": SECRET_TEXT, "sources": {"S1": ""}}, "source 'S1' is empty"),
+        ("check", {"answer": SECRET_TEXT, "sources": SOURCES, "how": 1}, "how: "),
+        ("verify_claim", {"claim": SECRET_TEXT, "sources": SOURCES, "confidence": 2}, "confidence"),
+        ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "source": SECRET_TEXT}, "quotes.1: "),
+        ("audit_trace", {"steps": [{"claims": SECRET_TEXT}], "sources": SOURCES}, "steps.0: "),
+        ("recall", {"limit": 1000}, "limit: "),
+        ("forget", {}, "there is no such tool"),
+    ],
+)
+def test_wrong_arguments_are_a_tool_s_error_without_text(
+    tmp_path: Path, name: str, given: Json, says: str
+) -> None:
+    found = call(tmp_path, name, given)
+    assert found.is_error
+    assert says in found.content[0].text
+    assert SECRET_TEXT not in found.content[0].text
+
+
+def test_a_failure_of_ours_is_a_tool_s_error_and_its_text_is_nowhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_: object) -> answers.Output:
+        raise RuntimeError(SECRET_TEXT)
+
+    async def use() -> Json:
+        toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge))
+        tools = [replace(tool, call=broken) for tool in toolbox.tools]
+        async with Client(build_server(tools)) as client:
+            given = {"claim": "It has six lanes.", "sources": SOURCES}
+            return await client.call_tool("verify_claim", given)
+
+    with caplog.at_level(logging.DEBUG):
+        found = anyio.run(use)
+    assert found.is_error
+    assert found.content[0].text == "internal error (RuntimeError)"
+    assert "the tool verify_claim failed: RuntimeError" in caplog.text
+    assert SECRET_TEXT not in caplog.text

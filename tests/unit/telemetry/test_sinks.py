@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.interfaces.http.app import create_app
+from veridical.pipeline.reports import Report
+from veridical.settings import Settings
+from veridical.telemetry import (
+    Checked,
+    Event,
+    LogSink,
+    Remembered,
+    Served,
+    Telemetry,
+    checked,
+    failure,
+    request_id,
+    set_up_logs,
+)
+from veridical.telemetry.logs import JsonFormatter, TextFormatter
+from veridical.telemetry.prometheus import PrometheusSink
+from veridical.testing import FakeBackend, fake_estimate
+from veridical.verifier import Verifier
+
+ROOT = Path(__file__).parents[3]
+SOURCES = {"S1": "The bridge was opened to traffic in 1998. It carries eight lanes."}
+ANSWER = "It opened in 1998 [S1]. It has six lanes [S1]. It is lost for ever [S1]."
+
+
+def read(query: Query) -> Measurement:
+    if "lost" in query.claim:
+        return Unmeasured(UnmeasuredReason.TIMEOUT)
+    return fake_estimate(0.02, 0.95) if "six" in query.claim else fake_estimate(0.95)
+
+
+def report() -> Report:
+    return anyio.run(Verifier(FakeBackend(read)).check, ANSWER, SOURCES)
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """Write logs to memory, and put things back."""
+    root, before, level = logging.getLogger(), logging.getLogger().handlers[:], logging.root.level
+    stream = io.StringIO()
+    set_up_logs("json", stream=stream)
+    yield stream
+    root.handlers[:] = before
+    root.setLevel(level)
+
+
+def logged(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+@pytest.mark.spec("SPEC-08.41")
+def test_each_flagged_claim_is_logged_with_all_that_decided_and_no_text(lines: io.StringIO) -> None:
+    token = request_id.set("r1")
+    Telemetry([LogSink()]).take(checked(report()))
+    request_id.reset(token)
+    flag, total = logged(lines)
+    assert (flag["event"], flag["request_id"], flag["claim"]) == (
+        "hallucination_detected",
+        "r1",
+        "c2",
+    )
+    assert (flag["status"], flag["p1"]) == ("contradicted", 0.02)
+    assert flag["offsets"] == [24, 46]
+    assert flag["rule"]
+    assert total["by_status"] == {"supported": 1, "contradicted": 1, "undetermined": 1}
+    assert total["unmeasured"] == {"timeout": 1}
+    assert "lanes" not in lines.getvalue()
+
+
+@pytest.mark.spec("SPEC-08.40")
+def test_claims_detections_latency_cache_hits_and_rejections_are_counted() -> None:
+    sink = PrometheusSink()
+    telemetry = Telemetry([sink])
+    backend_s = 0.2
+    telemetry.take(checked(report()))
+    telemetry.stage("evidence", 0.01)
+    from veridical.telemetry import Asked
+
+    telemetry.take(Asked("fake", 10, 4, 1, backend_s))
+    telemetry.take(Remembered("rejected", "gap", "ErrFactNotGrounded", 0.3))
+    text = sink.text().decode()
+    for line in (
+        'veridical_claims_verified_total{backend="fake"} 3.0',
+        'veridical_hallucinations_total{status="contradicted"} 1.0',
+        'veridical_check_seconds_count{operation="check"} 1.0',
+        'veridical_stage_seconds_count{stage="evidence"} 1.0',
+        'veridical_backend_seconds_bucket{backend="fake",le="0.25"} 1.0',
+        'veridical_queries_total{backend="fake"} 10.0',
+        'veridical_cache_hits_total{backend="fake"} 4.0',
+        'veridical_facts_rejected_total{status="ErrFactNotGrounded"} 1.0',
+        'veridical_unmeasured_total{reason="timeout"} 1.0',
+    ):
+        assert line in text
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_sink_that_fails_breaks_nothing_and_the_others_hear() -> None:
+    class Broken:
+        def take(self, _event: Event, /) -> None:
+            msg = "no disk"
+            raise OSError(msg)
+
+    good = PrometheusSink()
+    telemetry = Telemetry([Broken(), good])
+    telemetry.take(Served("GET", "/", 200, 0.1))
+    telemetry.take(Served("GET", "/", 200, 0.1))
+    assert telemetry.errors == 2
+    assert 'veridical_http_requests_total{method="GET",route="/",status="200"} 2.0' in (
+        good.text().decode()
+    )
+
+
+def test_the_dashboard_asks_for_metrics_that_exist_and_for_all_of_them() -> None:
+    app = create_app(Settings(), backend=FakeBackend(read))
+    sink = app.state.service.metrics
+    exist = {
+        sample.name
+        for metric in sink.registry.collect()
+        for sample in (*metric.samples, *_unlabelled(metric))
+    }
+    text = (ROOT / "examples" / "grafana" / "veridical.json").read_text()
+    asked = set(re.findall(r"veridical_\w+", text))
+    assert asked
+    assert asked <= exist
+    families = {metric.name for metric in sink.registry.collect()}
+    shown = {name for name in families if any(one.startswith(name) for one in asked)}
+    assert families - shown == {
+        "veridical_verdicts",
+        "veridical_tokens",
+        "veridical_memory_gate_seconds",
+        "veridical_telemetry_errors",
+    }
+
+
+def _unlabelled(metric: Any) -> list[Any]:  # noqa: ANN401
+    """Return samples as they will be named, of a metric that has none yet."""
+    from prometheus_client.samples import Sample
+
+    suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}
+    return [Sample(metric.name + one, {}, 0.0) for one in suffixes.get(metric.type, [""])]
+
+
+def test_an_exception_is_logged_by_type_and_place_whoever_logs_it(lines: io.StringIO) -> None:
+    with pytest.raises(ValueError, match="invalid literal") as caught:
+        int("the text of a claim")
+    error = caught.value
+    logging.getLogger("asyncio").error("Task failed: %r", error, exc_info=error)
+    found = failure("here", error)
+    (line,) = logged(lines)
+    assert line["error"]["error"] == found.error == "ValueError"
+    assert found.place.startswith("test_sinks.py:")
+    assert "claim" not in lines.getvalue()
+
+
+@given(st.text(), st.dictionaries(st.text(), st.text() | st.floats() | st.none(), max_size=4))
+def test_a_log_is_one_line_whatever_is_in_it(message: str, fields: dict[str, Any]) -> None:
+    record = logging.makeLogRecord({"msg": "%s", "args": (message,), "fields": fields})
+    line = JsonFormatter().format(record)
+    assert "\n" not in line
+    assert json.loads(line)["event"] == "log"
+    plain = logging.makeLogRecord({"msg": "%s", "args": (message,), "name": "veridical.x"})
+    assert message in TextFormatter().format(plain)
+    assert json.loads(JsonFormatter().format(plain))["message"] == message
+
+
+def test_spans_and_the_result_of_an_evaluation_are_sent() -> None:
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    from veridical.telemetry.otel import OtelSink
+
+    spans, records = InMemorySpanExporter(), InMemoryLogRecordExporter()
+    tracers, loggers = TracerProvider(), LoggerProvider()
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    loggers.add_log_record_processor(SimpleLogRecordProcessor(records))
+    telemetry = Telemetry([OtelSink(tracers, loggers)])
+    telemetry.stage("evidence", 0.25)
+    made = report()
+    telemetry.take(checked(made))
+    assert telemetry.errors == 0
+    stage, check = spans.get_finished_spans()
+    assert (stage.name, check.name) == ("veridical.stage.evidence", "veridical.check")
+    assert stage.start_time
+    assert stage.end_time
+    assert (stage.end_time - stage.start_time) / 1e9 == pytest.approx(0.25, abs=1e-3)
+    assert check.attributes
+    assert check.attributes["veridical.flagged"] == 1
+    (record,) = [one.log_record for one in records.get_finished_logs()]
+    assert record.event_name == "gen_ai.evaluation.result"
+    assert record.attributes is not None
+    assert record.attributes["gen_ai.evaluation.score.label"] == "flagged"
+    assert record.attributes["error.type"] == "timeout"
+    assert record.span_id == check.context.span_id
+    shown = str(record.attributes) + "".join(span.to_json() for span in (stage, check))
+    assert "lanes" not in shown
+
+
+WORDS = st.text("abcdefghij", min_size=3, max_size=8)
+
+
+def test_no_six_words_of_a_request_are_in_logs_or_metrics(
+    lines: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests of every kind, good and bad, at the level DEBUG."""
+    monkeypatch.setenv("VERIDICAL_STORE__URL", f"sqlite:///{tmp_path}/store.db")
+    logging.getLogger().setLevel(logging.DEBUG)
+    for handler in logging.getLogger().handlers:
+        handler.setLevel(logging.DEBUG)
+    number = iter(range(10_000))
+
+    def text(end: str = ".") -> str:
+        return " ".join(f"wort{next(number)}" for _ in range(12)) + end
+
+    said: list[str] = []
+
+    def body(value: Any) -> Any:  # noqa: ANN401
+        said.append(json.dumps(value))
+        return value
+
+    def requests() -> list[tuple[str, str, Any]]:
+        source = {text(""): text(), "S1": text()}
+        return [
+            ("POST", "/v1/check", {"answer": text() + text(" [S1]."), "sources": source}),
+            ("POST", "/v1/check", {"answer": text(), text(""): 1}),
+            ("POST", "/v1/check/stream", {"answer": text(" [nope]."), "sources": [text()]}),
+            ("POST", "/v1/verify_claim", {"claim": text(), "sources": source, "cites": [text("")]}),
+            ("POST", "/v1/quotes", {"quotes": {text(""): [text()]}, "transcript": text()}),
+            ("POST", "/v1/audit", {"steps": [text()], "sources": source, "answer": text()}),
+            ("POST", "/v1/memory/facts", {"text": text(), "sources": source, "about": [text("")]}),
+            ("POST", "/v1/memory/facts", {"text": text(), "depends_on": [text("")]}),
+            ("POST", "/v1/feedback", {"report": text(), "claim_id": text(), "right": True}),
+            ("GET", "/v1/memory/facts?text=" + text(), None),
+            ("GET", "/v1/reports/" + text(), None),
+            ("GET", "/" + text(), None),
+        ]
+
+    async def run() -> str:
+        app = create_app(Settings.load(), backend=FakeBackend(read))
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
+        ):
+            for method, path, value in requests():
+                said.append(path)
+                await client.request(method, path, json=body(value))
+            await asyncio.sleep(0)
+            return (await client.get("/metrics")).text
+
+    metrics = anyio.run(run)
+    # The client is in this process, too, and logs the addresses that it asks.
+    ours = [line for line in lines.getvalue().splitlines() if '"logger": "http' not in line]
+    assert len(ours) > 12
+    found = " ".join([*ours, metrics])
+    for one in said:
+        words = re.findall(r"wort\d+", one)
+        runs = [" ".join(words[start : start + 6]) for start in range(len(words) - 5)]
+        assert not [run for run in runs if run in found]
+    assert not re.search(r"wort\d+", found)
+
+
+def test_events_have_no_field_for_a_text() -> None:
+    event = checked(report())
+    assert isinstance(event, Checked)
+    values = json.dumps([str(getattr(event, name)) for name in Checked.__slots__])
+    assert "lanes" not in values
+    assert "bridge" not in values
