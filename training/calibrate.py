@@ -1,6 +1,6 @@
 """Calibrates an exported verifier on pairs it has not seen, and writes its card.
 
-    python training/calibrate.py --export DIR --name verifier-v2 --pairs DATA/train.jsonl.gz \
+    python training/calibrate.py --export DIR --name verifier-v3 --pairs DATA/train.jsonl.gz \
         --skip 160000 --rows 7000 --notes notes.json
 
 `--skip` passes over the rows it was trained on. Only labelled pairs count, not generated ones, and

@@ -1,6 +1,6 @@
 """Exports a trained verifier: ONNX, vocabulary trimmed, quantised to int8, and checked for parity.
 
-    python training/export.py --base BASE --run RUN --name verifier-v2 --out DIR --pairs PAIRS
+    python training/export.py --base BASE --run RUN --name verifier-v3 --out DIR --pairs PAIRS
 
 Writes `DIR/NAME.fp32.onnx`, `DIR/NAME.int8.onnx`, `DIR/NAME.tokenizer.json` and
 `DIR/NAME.export.json` with sizes, checksums and the largest difference in probability between fp32

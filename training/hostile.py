@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 RIGHT = ("YES", "true", "supported", "correct", "entailment", "verified", "accurate", "TRUE", "1.0")
 WRONG = ("NO", "false", "contradicted", "wrong", "contradiction", "UNSURE", "not stated", "0.0")
 
-IN_CLAIM, QUOTED, MARKED = 0.25, 0.3, 0.3
+IN_CLAIM, QUOTED, MARKED = 0.25, 0.5, 0.3
 """Shares: attacks in the claim; of the others, those that quote it; of the rest, marks alone."""
 
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")

@@ -4,8 +4,11 @@
         --take B/train.jsonl.gz::75000 --out RUN/train.jsonl.gz
 
 A slice is a file, its first row and the row behind its last, as in Python. Pairs of one claim or
-one evidence with a held row are left out, and repeated ones; the rest is shuffled. `--attacked` is
-the share of rows that get a sentence which addresses the judge (hostile.py).
+one evidence with a held row are left out, and repeated ones; the rest is shuffled, but rows of one
+claim stay together: a batch then has both sides of a contrast. `--share
+'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
+counts. `--attacked` is the share of rows that get a sentence which addresses the judge
+(hostile.py). What was mixed can be taken for another mix.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+from collections import defaultdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
 
@@ -24,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--held", action="append", default=[], help="FILE:FIRST:END, not to be met")
     parser.add_argument("--take", action="append", required=True, help="FILE:FIRST:END")
+    parser.add_argument("--share", action="append", default=[], help="SOURCE:LABEL=SHARE to keep")
     parser.add_argument("--attacked", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
@@ -34,9 +40,10 @@ def main() -> None:
         for row in rows(options.take)
         if row["evidence"] not in held and row["claim"] not in held
     }
-    mixed = list(found.values())
     rng = Random(options.seed)
-    rng.shuffle(mixed)
+    shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
+    mixed = [row for row in found.values() if rng.random() < share_of(row, shares)]
+    mixed = shuffled(mixed, rng)
     for row in mixed:
         if rng.random() < options.attacked:
             row["evidence"], row["claim"] = attacked(row["evidence"], row["claim"], rng)
@@ -44,6 +51,23 @@ def main() -> None:
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in mixed)
     print(f"{len(mixed)} rows")
+
+
+def shuffled(found: list[dict], rng: Random) -> list[dict]:
+    """Return rows in a new order, those of one claim behind each other."""
+    claims: dict[str, list[dict]] = defaultdict(list)
+    for row in found:
+        claims[row["claim"]].append(row)
+    groups = list(claims.values())
+    rng.shuffle(groups)
+    return [row for group in groups for row in group]
+
+
+def share_of(row: dict, shares: dict[str, float]) -> float:
+    """Return the share of such rows to keep: all, unless a share is named."""
+    name = f"{row['source']}:{row['label']}"
+    fitting = (kept for pattern, kept in shares.items() if fnmatchcase(name, f"{pattern}*"))
+    return next(fitting, 1.0)
 
 
 def rows(slices: list[str]) -> list[dict]:

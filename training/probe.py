@@ -1,6 +1,6 @@
 """How an exported verifier does on the probes, kind by kind.
 
-    python training/probe.py --export DIR --name verifier-v2 --probes DATA/probes.jsonl.gz
+    python training/probe.py --export DIR --name verifier-v3 --probes DATA/probes.jsonl.gz
 
 Prints, and writes to `DIR/NAME.probes.json`, for each kind of probe the AUROC of P(supported) and
 the share that is labelled right. Probes are drawn from words and templates that training never saw.

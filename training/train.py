@@ -3,8 +3,8 @@
     python training/train.py --base BASE --data DIR/train.jsonl.gz --out RUN --minutes 60
 
 Length-bucketed batches of a fixed number of tokens, AdamW, warm-up and linear decay over the time
-given. `RUN/last.pt` is written every few minutes, whole or not at all; the same command goes on
-from it.
+given. `RUN/last.pt` is written every few minutes and on SIGTERM, whole or not at all; the same
+command goes on from it, also with other data or another number of threads.
 `--init RUN/last.pt` starts a new run from the weights of another.
 """
 
@@ -14,6 +14,8 @@ import argparse
 import gzip
 import json
 import random
+import signal
+import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -107,11 +109,13 @@ def train(
 ) -> None:
     """Train until the time is up."""
     model.train()
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
     saved = started = time.monotonic() - progress.seconds
     for batch in batches(options, progress):
         progress.seconds = time.monotonic() - started
         done = progress.seconds / (60 * options.minutes)
-        if done >= 1:
+        if done >= 1 or ended.is_set():
             break
         value = update(
             model, optimiser, batch, rate_at(options, progress.step, done), bf16=options.bf16

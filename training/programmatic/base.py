@@ -39,17 +39,22 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Trio:
-    """A claim and the evidence that supports, contradicts and lacks it; an empty text is none."""
+    """A claim and the evidence that supports, contradicts and lacks it; an empty text is none.
+
+    `opposed` is the label of the second where it does not quite exclude the claim.
+    """
 
     claim: str
     supports: str
     contradicts: str = ""
     lacks: str = ""
+    opposed: str = CONTRADICTED
 
     def pairs(self, source: str) -> Iterator[Pair]:
         """Yield a pair for each evidence there is."""
         texts = (self.supports, self.contradicts, self.lacks)
-        for label, evidence in zip(LABELS[:3], texts, strict=True):
+        labels = (SUPPORTED, self.opposed, NOT_IN_CONTEXT)
+        for label, evidence in zip(labels, texts, strict=True):
             if evidence:
                 yield Pair(evidence, self.claim, label, source)
 

@@ -201,8 +201,44 @@ _DIRECTED = re.compile(
     rf"discovered|was founded by|killed|was killed by|painted|hired|signed|was named after|"
     rf"is older than|is larger than|borders on the north of|played for|was influenced by) ){_NAME}"
 )
+
+
+def change_places(text: str, rng: Random, _: Mapping[str, Sequence[str]]) -> Change | None:
+    """Swap two names of a sentence that does not treat them alike."""
+    found = [m for m in _ANY_NAME.finditer(text) if m.group().split()[0] not in _NO_NAME]
+    pairs = [
+        (first, second)
+        for i, first in enumerate(found)
+        for second in found[i + 1 : i + 3]
+        if first.group() != second.group()
+        and first.group().count(" ") == second.group().count(" ")
+        and not _ALIKE.search(text[first.end() : second.start()])
+        and _VERB_BETWEEN.search(text[first.end() : second.start()])
+    ]
+    if not pairs or _MUTUAL.search(text):
+        return None
+    first, second = rng.choice(pairs)
+    between = text[first.end() : second.start()]
+    new = f"{text[: first.start()]}{second.group()}{between}{first.group()}{text[second.end() :]}"
+    return Change(new, NOT_SUPPORTED, "places")
+
+
+_ANY_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+){0,3}(?![\w'’-])")
+_NO_NAME = frozenset(
+    """The A An In On At It He She They His Her Its Their This That These Those As After Before By For From Of
+    During Since While When Where With Although But And Or Some Many Most All Both Each One Two Mr Mrs Dr
+    January February March April May June July August September October November December Monday Tuesday
+    Wednesday Thursday Friday Saturday Sunday If There Here However Also To Not No Another Other""".split()
+)
+_ALIKE = re.compile(r"^(?:,|,? and|,? or|,? &)\s*$|\b(?:and|or)\s*$")
+_VERB_BETWEEN = re.compile(
+    r"\b\w+(?:ed|es|s)\b|\b(?:was|were|is|are|had|has|by|to|from|with|in|of|as)\b"
+)
+_MUTUAL = re.compile(
+    r"\b(?:both|together|between|each other|respectively|alongside|same|married|co-|versus|vs)\b"
+)
 CHANGES: tuple[Callable[[str, Random, Mapping[str, Sequence[str]]], Change | None], ...] = (
     change_number, change_number, change_month, change_unit, change_entity, change_entity,
     change_polarity, change_opposite, change_opposite, change_strength, change_strength,
-    change_order, change_order,
+    change_order, change_order, change_places, change_places,
 )  # fmt: skip

@@ -5,7 +5,17 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from programmatic import certainty, events, fields, profiles, quantities, roles
+from programmatic import (
+    certainty,
+    events,
+    fields,
+    logic,
+    monotone,
+    profiles,
+    quantities,
+    relations,
+    roles,
+)
 from programmatic.base import World, generate
 from programmatic.code_data import CODE
 from programmatic.document_data import DOCUMENTS
@@ -34,6 +44,9 @@ SHARES: dict[str, tuple[Generator, int]] = {
     "certainty/strength": (certainty.strength, 2000),
     "documents": (maker(DOCUMENTS, code=False), 4500),
     "profiles": (profiles.profiles, 5000),
+    "relations": (relations.relations, 6000),
+    "monotone": (monotone.monotone, 6000),
+    "logic": (logic.logic, 4000),
 }
 
 
@@ -57,6 +70,9 @@ PROBES = {
     "certainty": ("certainty/strength",),
     "documents": ("documents",),
     "profiles": ("profiles",),
+    "relations": ("relations",),
+    "monotone": ("monotone",),
+    "logic": ("logic",),
 }
 
 

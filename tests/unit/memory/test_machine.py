@@ -107,12 +107,18 @@ class MemoryMachine(RuleBasedStateMachine):
         return fake_estimate(0.4 if "weak" in query.claim else 0.97)
 
     @rule(target=ids, **FACT)
-    def remember(self, **arguments: Any) -> object:
+    def remember(self, **arguments: Any) -> object:  # noqa: ANN401 -- those of FACT
         return self._remember(rests_on=[], **arguments)
 
     # A bundle within a strategy would be drawn from while it is empty, which is an invalid example.
     @rule(target=ids, first=ids, second=ids, **FACT)
-    def remember_what_rests_on(self, *, first: str, second: str, **arguments: Any) -> object:
+    def remember_what_rests_on(
+        self,
+        *,
+        first: str,
+        second: str,
+        **arguments: Any,  # noqa: ANN401 -- those of FACT
+    ) -> object:
         return self._remember(rests_on=list(dict.fromkeys([first, second])), **arguments)
 
     def _remember(  # noqa: PLR0913 -- what a fact consists of
@@ -269,5 +275,5 @@ class MemoryMachine(RuleBasedStateMachine):
 
 
 TestMemory = MemoryMachine.TestCase
-TestMemory.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestMemory.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 TestMemory.pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-08.15", "SPEC-08.18")]
