@@ -254,6 +254,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
     """
     from veridical.memory import GateRules, Memory, MemoryGate
+    from veridical.memory.gate import TIMEOUT_S
 
     block, store = settings.hallucination, build_store(settings)
     if gate is None:
@@ -271,7 +272,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
             block.memory_gate.reject_unsupported,
         ),
         policy=policy,
-        **({} if block.timeout is None else {"timeout_s": block.timeout}),
+        timeout_s=min(block.timeout or TIMEOUT_S, TIMEOUT_S),  # SPEC-08.38: never more
     )
     return _closing(Memory(store, made), backend, store)
 

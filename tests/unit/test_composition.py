@@ -6,7 +6,12 @@ from typing import Any
 
 import pytest
 
-from veridical.composition import build_backend, build_text_model, build_verifier
+from veridical.composition import (
+    build_backend,
+    build_memory,
+    build_text_model,
+    build_verifier,
+)
 from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.core.types import Estimator
 from veridical.errors import BackendError, ConfigurationError
@@ -329,3 +334,19 @@ def test_a_text_model_that_is_built_already_is_returned_as_it_is() -> None:
 def test_what_is_no_text_model_is_a_named_error(name: object) -> None:
     with pytest.raises(ConfigurationError, match="text model"):
         build_text_model(settings(openai={"base_url": "http://127.0.0.1:9/v1"}), name)
+
+
+@pytest.mark.spec("SPEC-08.38")
+@pytest.mark.parametrize(("written", "seconds"), [("500ms", 0.5), ("10s", 2.0), (None, 2.0)])
+def test_the_memory_gate_never_takes_more_than_two_seconds(
+    tmp_path: Path, written: str | None, seconds: float
+) -> None:
+    settings = Settings.model_validate(
+        {
+            "store": {"url": f"sqlite:///{tmp_path / 'kept.db'}"},
+            "hallucination": {"timeout": written},
+        }
+    )
+    with build_memory(settings, gate=True) as memory:
+        assert memory.gate is not None
+        assert memory.gate.timeout_s == seconds

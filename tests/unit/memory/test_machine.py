@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     initialize,
     invariant,
     multiple,
+    precondition,
     rule,
 )
 
@@ -120,6 +121,20 @@ class MemoryMachine(RuleBasedStateMachine):
         **arguments: Any,  # noqa: ANN401 -- those of FACT
     ) -> object:
         return self._remember(rests_on=list(dict.fromkeys([first, second])), **arguments)
+
+    @precondition(lambda self: self.waiting())
+    @rule(target=ids, pick=st.integers(0, 9), **FACT)
+    def remember_what_rests_on_what_waits(
+        self,
+        *,
+        pick: int,
+        **arguments: Any,  # noqa: ANN401 -- those of FACT
+    ) -> object:
+        waiting = self.waiting()
+        return self._remember(rests_on=[waiting[pick % len(waiting)]], **arguments)
+
+    def waiting(self) -> list[str]:
+        return [key for key, fact in self.reference.facts.items() if fact.waits]
 
     def _remember(  # noqa: PLR0913 -- what a fact consists of
         self,
