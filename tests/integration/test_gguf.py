@@ -26,6 +26,14 @@ OTHER = "Four lighthouses have stood on the Eddystone."
 CLAIMS = ("The Eiffel Tower was completed in 1889.", "The Eiffel Tower stands in Rome.")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def interrupts() -> Iterator[None]:
+    """Let an interrupt be one: in a job in the background it is ignored from the start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def backend(smollm2_path: Path) -> Iterator[Gguf]:
     backend = create(str(smollm2_path), threads=1, context_tokens=1024, timeout_s=600.0)
