@@ -272,7 +272,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
             block.memory_gate.reject_unsupported,
         ),
         policy=policy,
-        timeout_s=min(block.timeout or TIMEOUT_S, TIMEOUT_S),  # SPEC-08.38: never more
+        timeout_s=block.timeout or TIMEOUT_S,
     )
     return _closing(Memory(store, made), backend, store)
 
