@@ -147,7 +147,7 @@ async def semantic_similarity(
     lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
     if lost:
         return Similarity(value=None, reason=lost[0])
-    answers = iter(measured)
+    answers = (each for each in measured if isinstance(each, Estimate))
     forward = _mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in forth])
     backward = _mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in back])
     both = forward + backward
@@ -181,9 +181,8 @@ def _chunks(text: str) -> list[str]:
     return chunks
 
 
-def _entailed(measured: Measurement) -> float:
-    if not isinstance(measured, Estimate):
-        return 0.0
+def _entailed(measured: Estimate) -> float:
+    # A backend that answers yes or no only cannot tell a contradiction: then there is none to take.
     return max(0.0, measured.supported - (measured.contradicted or 0.0))
 
 

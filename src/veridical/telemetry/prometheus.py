@@ -40,6 +40,7 @@ class PrometheusSink:
         self.unmeasured = counter("unmeasured", "Claims without an estimate, by reason.", "reason")
         self.tokens = counter("tokens", "Tokens that backends read and wrote.", "backend")
         self.cost = counter("cost_usd", "US dollars that backends cost, as known.", "backend")
+        self.unpriced = counter("unpriced_checks", "Checks whose cost is unknown.", "backend")
         self.queries = counter("queries", "Queries put to backends.", "backend")
         self.hits = counter("cache_hits", "Queries answered by the cache.", "backend")
         self.facts = counter("facts", "Facts handed to the memory, by outcome.", "outcome")
@@ -103,5 +104,9 @@ class PrometheusSink:
         ):
             for label, count in counts.items():
                 counter.labels(label).inc(count)
-        self.tokens.labels(event.backend).inc(event.tokens or 0)
-        self.cost.labels(event.backend).inc(event.cost_usd or 0.0)
+        if event.tokens is not None:
+            self.tokens.labels(event.backend).inc(event.tokens)
+        if event.cost_usd is None:
+            self.unpriced.labels(event.backend).inc()
+        else:
+            self.cost.labels(event.backend).inc(event.cost_usd)

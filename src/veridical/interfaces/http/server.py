@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from veridical.errors import ConfigurationError
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.auth import ensure_guarded
+from veridical.interfaces.listening import listen_at
 from veridical.telemetry import set_up_logs
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
     from types import FrameType
 
@@ -54,7 +53,7 @@ def run(settings: Settings, *, listening: Callable[[str], None] = lambda _: None
         app = create_app(settings, sinks=_sinks(settings))
         service: Service = app.state.service
         ensure_guarded(settings.server.host, service.keyring)
-        with _open(settings.server.host, settings.server.port) as opened:
+        with listen_at(settings.server.host, settings.server.port) as opened:
             listening(_address(opened))
             _Server(_config(app, settings), service).run(sockets=[opened])
         if service.failure is not None:
@@ -89,32 +88,6 @@ def _sinks(settings: Settings) -> list[OtelSink]:
     from veridical.telemetry.otel import OtelSink
 
     return [OtelSink()]
-
-
-def _open(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that a port that is taken is said before anything loads."""
-    try:
-        (family, kind, protocol, _, address), *_ = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        # With its protocol said, asyncio sets TCP_NODELAY: else each answer waits 40 ms for an ACK.
-        opened = socket.socket(family, kind, protocol)
-        _listen(opened, address)
-    except OSError as error:
-        msg = f"cannot listen on {host}:{port}: {error.strerror}"
-        raise ConfigurationError(msg, hint="Choose another --host or --port") from None
-    return opened
-
-
-def _listen(opened: socket.socket, address: tuple[object, ...]) -> None:
-    try:
-        if os.name == "posix":  # elsewhere it would let two services share a port
-            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        opened.bind(address)
-        opened.listen(1024)
-    except OSError:
-        opened.close()
-        raise
 
 
 def _address(opened: socket.socket) -> str:

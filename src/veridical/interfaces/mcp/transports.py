@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from veridical.errors import ConfigurationError
 from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
+from veridical.interfaces.listening import listen_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -50,29 +49,13 @@ def run_http(
     cannot be had.
     """
     app = http_app(server, settings)
-    opened = _opened(settings.host, settings.port)
+    opened = listen_at(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
     # The server raises the signal that ended it once more when it is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     listening(f"http://{host}:{opened.getsockname()[1]}{PATH}")
     anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
-
-
-def _opened(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM
-        )[0]
-        # With its protocol, which asyncio looks at: without, small packets wait for each other.
-        found = socket.socket(family, kind, protocol)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen()  # whoever is told the address may connect at once
-    except OSError as error:
-        msg = f"cannot listen on {host} port {port}: {error.strerror}"
-        raise ConfigurationError(msg, hint="Choose another --port, or 0 for a free one") from None
-    return found
 
 
 def http_app(server: Server[Any], settings: ServerSettings) -> ASGIApp:

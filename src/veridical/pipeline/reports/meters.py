@@ -55,9 +55,11 @@ def bits_meter(budget: Budget) -> BitsMeter | None:
     """Return the drawing of the bits; None where there is no budget."""
     if budget.required_bits is None or budget.observed_bits is None:
         return None
-    zero, observed, required = (_place(share) for share in _shares(budget))
+    shares = _shares(budget.required_bits, budget.observed_bits)
+    zero, observed, required = map(_place, shares)
     start, end = sorted((zero, observed))
-    return BitsMeter(zero, start, round(end - start, 1), required, paid=_paid(budget))
+    paid = budget.observed_bits >= budget.required_bits
+    return BitsMeter(zero, start, round(end - start, 1), required, paid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,25 +78,21 @@ def bits_bar(budget: Budget, *, cells: int = 32, ink: str = "█▒│·") -> Bi
     """
     if budget.required_bits is None or budget.observed_bits is None:
         return None
-    zero, observed, required = (round(share * cells) for share in _shares(budget))
+    shares = _shares(budget.required_bits, budget.observed_bits)
+    zero, observed, required = (round(share * cells) for share in shares)
     bits_for, bits_against, mark, empty = tuple(ink)
     bar = bits_for if observed >= zero else bits_against
     start, end = sorted((zero, observed))
     drawn = [bar if start <= cell < end else empty for cell in range(cells)]
     drawn.insert(required, mark)
-    return BitsBar("".join(drawn), paid=_paid(budget))
+    return BitsBar("".join(drawn), budget.observed_bits >= budget.required_bits)
 
 
-def _shares(budget: Budget) -> tuple[float, float, float]:
+def _shares(required: float, observed: float) -> tuple[float, float, float]:
     """Return where 0, the observed and the required bits lie on an axis from 0 to 1."""
-    required, observed = budget.required_bits or 0.0, budget.observed_bits or 0.0
     low, high = min(0.0, observed), max(1.0, required, observed)
     zero, seen, needed = ((bits - low) / (high - low) for bits in (0.0, observed, required))
     return zero, seen, needed
-
-
-def _paid(budget: Budget) -> bool:
-    return (budget.observed_bits or 0.0) >= (budget.required_bits or 0.0)
 
 
 def _place(share: float) -> float:
