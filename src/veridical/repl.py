@@ -10,21 +10,17 @@ could not be measured is a value with its reason.
 
 from __future__ import annotations
 
-import atexit
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property, partial
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
 
 from veridical.core.epistemic import HallucinationReport, Verifications
 from veridical.core.types import Unmeasured, ensure_text
 from veridical.errors import BackendError, ConfigurationError, TextError
+from veridical.repl_engine import Current, Engine
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-
-    from anyio.from_thread import BlockingPortal
+    from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.auditing import StepLike, Trace
     from veridical.core.epistemic import ClaimVerification, Document, TraceAudit
@@ -32,9 +28,7 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel
     from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
     from veridical.core.sources import Sources
-    from veridical.reasking import Reasker
     from veridical.settings import Settings
-    from veridical.verifier import Verifier
 
 __all__ = [
     "Answer",
@@ -55,100 +49,9 @@ __all__ = [
 SHORT = 100
 """An answer of fewer characters is likely a simple one (SPEC-16)."""
 
-T = TypeVar("T")
 _KEEP: Any = object()  # "not given", where None means something
 
-
-# --- what the functions stand on -------------------------------------------------------------
-
-
-class _Engine:
-    """A verifier, its backend and the text model, made when first needed and kept open."""
-
-    def __init__(
-        self,
-        backend: str | Backend | None = None,
-        text_model: str | TextModel | None = None,
-        policy: Policy | None = None,
-        settings: Settings | None = None,
-    ) -> None:
-        self.given_settings = settings
-        self.named_backend = backend
-        self.named_text_model = text_model
-        self.given_policy = policy
-        self._stack = ExitStack()
-
-    @cached_property
-    def settings(self) -> Settings:
-        from veridical.settings import Settings
-
-        return self.given_settings or Settings.load()
-
-    @cached_property
-    def backend(self) -> Backend:
-        from veridical.composition import build_backend
-
-        return build_backend(self.settings, self.named_backend or self.settings.backend)
-
-    @cached_property
-    def model(self) -> TextModel | None:
-        from veridical.composition import build_text_model
-
-        named = self.named_text_model or self.settings.text_model
-        return None if named is None else build_text_model(self.settings, named)
-
-    @property
-    def policy(self) -> Policy:
-        return self.given_policy or self.settings.to_policy()
-
-    @cached_property
-    def verifier(self) -> Verifier:
-        from veridical.composition import build_verifier
-
-        return build_verifier(self.settings, backend=self.backend)
-
-    @property
-    def reasker(self) -> Reasker:
-        from veridical.reasking import Reasker
-
-        return Reasker(self.verifier, self.backend, self.model)
-
-    @cached_property
-    def _portal(self) -> BlockingPortal:
-        from anyio.from_thread import start_blocking_portal
-
-        portal = self._stack.enter_context(start_blocking_portal())
-        self._stack.enter_context(portal.wrap_async_context_manager(self.verifier))
-        return portal
-
-    def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
-        return self._portal.call(call)
-
-    def close(self) -> None:
-        """Close what was opened; what the caller built stays the caller's."""
-        self._stack.close()
-        for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
-            made = self.__dict__.pop(part, None)
-            if made is not given and hasattr(made, "close"):
-                made.close()
-
-
-class _Current:
-    """The engine in use."""
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-        self.engine = _Engine()
-        atexit.register(self.use, None)
-
-    def use(self, engine: _Engine | None) -> None:
-        with self.lock:
-            self.engine.close()
-            self.engine = engine or _Engine()
-
-
-_current = _Current()
+_current = Current()
 
 
 def configure(
@@ -165,7 +68,7 @@ def configure(
     `ConfigurationError` if there is none of that name.
     """
     old = _current.engine
-    new = _Engine(
+    new = Engine(
         old.named_backend if backend is _KEEP else backend,
         old.named_text_model if text_model is _KEEP else text_model,
         old.given_policy if policy is _KEEP else policy,
@@ -188,7 +91,7 @@ def current_settings() -> Settings:
     return _engine().settings
 
 
-def _engine() -> _Engine:
+def _engine() -> Engine:
     with _current.lock:
         return _current.engine
 

@@ -234,8 +234,9 @@ def _counted(values: Iterable[object]) -> dict[str, int]:
 
 def _flags(events: Iterable[Event], what: str) -> Flags:
     before, after = f"{what}_before", f"{what}_after"
-    pairs = [(_number(event, before) or 0, _number(event, after) or 0) for event in events]
-    return Flags(int(sum(first for first, _ in pairs)), int(sum(last for _, last in pairs)))
+    pairs = [(_number(event, before), _number(event, after)) for event in events]
+    known = [(first, last) for first, last in pairs if first is not None and last is not None]
+    return Flags(int(sum(first for first, _ in known)), int(sum(last for _, last in known)))
 
 
 def _fell(event: Event) -> bool:
