@@ -71,12 +71,20 @@ SEED, SEED_EACH = "Spec 053, one call", "Spec 053, a call per quote"
 OURS, OURS_EACH = "veridical, one call", "veridical, a call per quote"
 PLACES, PREPARE = "veridical, one call, with places and caveats", "prepare and index"
 LIMITS = """Asked for all quotes at once, Spec 053 normalises once and then looks for each quote at
-the speed of memory: `in` reads 120,000 characters in 20 to 40 µs. Against that, what is left of
-veridical is one look into an index, and Python's own calls around it. In the mode `fuzzy` the
-baseline pays `partial_ratio` over all of the text for each quote that is not there. veridical
-finds most of the near ones by their words, and then compares number by number and negation by
-negation, which the baseline does not do. What is rejected has to be shown to be nowhere: that
-takes a count over the index of three-letter sequences, some ten thousand places a quote.
+the speed of memory: `in` reads 120,000 characters in 20 to 40 µs. veridical brings all quotes of a
+call into normal form in one go and looks each up in an index of the beginnings of words. What is
+left is about half Python's own string functions and half the look-up, whose places are scattered
+over the memory: the first call after other work takes half as long again as the next ones.
+
+In the mode `fuzzy` the baseline pays `partial_ratio` over all of the text for each quote that is
+not there. For a near one veridical compares where its rarer words stand, which is soon done, then
+cuts both into words and compares number by number and negation by negation, which the baseline does
+not do and which is about half of what a near quote takes. What is rejected has to be shown to be
+nowhere, or decisions would differ: of its sequences of three letters only the commonest few may be
+passed over, so some ten thousand places a quote are fetched, sorted and counted, and the stretches
+that are left, most often hundreds to thousands of characters, are compared letter by letter. The
+quotes that are rejected, a sixth of all, take more by themselves than a tenth of what the baseline
+takes for all of them.
 """
 KEPT = ("number_changed", "negation_flipped", "antonym", "ellipsis_join")
 """Kinds of altered quotes of which the mode `fuzzy` has to accept none."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
 from veridical.core.hashing import short_hash
@@ -115,14 +116,14 @@ def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and three m
     Hashes in logs are keyed if there is a `hash_key`. `EvidenceSchemaError` if `evidence` is not
     lists of texts by domain; the errors of `ground_quotes`.
     """
-    checked = _shaped(evidence)
-    hasher = _Hasher(hash_key)
     rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
-    source = prepare(transcript_text)
-    grounder = Grounder(source, rules)
-    run = _Run(hasher, source.text, str(mode)) if log_rejections else None
-    validated = {key: list(filter(grounder.accepts, quotes)) for key, quotes in checked.items()}
-    return validated, _counted(checked, validated, run)
+    call = _Call.of(evidence, transcript_text, rules, hash_key)
+    decided = iter(call.grounder.accepts(list(chain.from_iterable(call.evidence.values()))))
+    validated = {
+        key: list(compress(quotes, islice(decided, len(quotes))))
+        for key, quotes in call.evidence.items()
+    }
+    return validated, _counted(call, validated, log=log_rejections)
 
 
 def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interface
@@ -140,17 +141,32 @@ def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interfac
 
     Decides, logs and fails as `validate_evidence_grounding` does, which takes less time.
     """
-    checked = _shaped(evidence)
-    hasher = _Hasher(hash_key)
     rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
-    source = prepare(transcript_text)
-    grounder = Grounder(source, rules)
-    run = _Run(hasher, source.text, str(mode)) if log_rejections else None
-    matches = {key: list(map(grounder.match, quotes)) for key, quotes in checked.items()}
+    call = _Call.of(evidence, transcript_text, rules, hash_key)
+    matches = {key: list(map(call.grounder.match, call.evidence[key])) for key in call.evidence}
     validated = {
         key: [match.quote for match in found if match.accepted] for key, found in matches.items()
     }
-    return matches, _counted(checked, validated, run)
+    return matches, _counted(call, validated, log=log_rejections)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Evidence of the right shape, and what it is held to; the hasher is for its logs."""
+
+    evidence: Mapping[str, Sequence[str]]
+    source: PreparedSource
+    rules: Rules
+    hasher: _Hasher
+    grounder: Grounder
+
+    @classmethod
+    def of(
+        cls, evidence: object, source: Quotable, rules: Rules, hash_key: str | bytes | None
+    ) -> _Call:
+        """Return the call; the errors of `validate_evidence_grounding`."""
+        shaped, hasher, prepared = _shaped(evidence), _Hasher(hash_key), prepare(source)
+        return cls(shaped, prepared, rules, hasher, Grounder(prepared, rules))
 
 
 def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
@@ -171,17 +187,15 @@ def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
 
 
 def _counted(
-    extracted: Mapping[str, Sequence[str]],
-    validated: Mapping[str, Sequence[str]],
-    run: _Run | None,
+    call: _Call, validated: Mapping[str, Sequence[str]], *, log: bool
 ) -> EvidenceGroundingStats:
-    """Return the counts; what was rejected is logged if there is a `run`."""
-    rejected = {key: len(extracted[key]) - len(validated[key]) for key in extracted}
-    total = sum(map(len, extracted.values()))
-    accepted = sum(map(len, validated.values()))
-    stats = EvidenceGroundingStats(total, accepted, total - accepted, rejected)
-    if run is not None and stats.rejected_count:
-        _log_rejections(extracted, validated, stats, run)
+    """Return the counts; what was rejected is logged if `log` says so."""
+    extracted = {key: len(quotes) for key, quotes in call.evidence.items()}
+    rejected = {key: count - len(validated[key]) for key, count in extracted.items()}
+    total, missing = sum(extracted.values()), sum(rejected.values())
+    stats = EvidenceGroundingStats(total, total - missing, missing, rejected)
+    if log and missing:
+        _log_rejections(call, validated, stats)
     return stats
 
 
@@ -202,31 +216,18 @@ class _Hasher:
         return {f"{name}_hash": short_hash(text, self._key), f"{name}_len": len(text)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What every event of one call says, the transcript as its hash."""
-
-    hasher: _Hasher
-    transcript: str
-    mode: str
-
-
 def _log_rejections(
-    extracted: Mapping[str, Sequence[str]],
-    validated: Mapping[str, Sequence[str]],
-    stats: EvidenceGroundingStats,
-    run: _Run,
+    call: _Call, validated: Mapping[str, Sequence[str]], stats: EvidenceGroundingStats
 ) -> None:
     """Log each rejected quote, then the counts."""
-    transcript = run.hasher.of("transcript", run.transcript)
-    for number, (key, quotes) in enumerate(extracted.items()):
+    common = {**call.hasher.of("transcript", call.source.text), "mode": str(call.rules.mode)}
+    for number, (key, quotes) in enumerate(call.evidence.items()):
         kept = set(validated[key])
         for quote in quotes:
             if quote not in kept:
-                fields = {"domain": shown_key(key, number), **run.hasher.of("quote", quote)}
-                fields |= {**transcript, "mode": run.mode}
-                log_event(logger, logging.WARNING, "evidence_quote_rejected", fields)
-    fields = asdict(stats) | {**transcript, "mode": run.mode}
+                fields = {"domain": shown_key(key, number), **call.hasher.of("quote", quote)}
+                log_event(logger, logging.WARNING, "evidence_quote_rejected", fields | common)
+    fields = asdict(stats) | common
     fields["rejected_by_domain"] = {
         shown_key(key, number): count
         for number, (key, count) in enumerate(stats.rejected_by_domain.items())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from veridical.core.types import Span
 from veridical.core.wording import Word, words
@@ -18,7 +18,7 @@ from veridical.errors import MissingExtraError
 from veridical.pipeline.evidence.marks import Change, blocks, change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from types import ModuleType
 
     from veridical.pipeline.evidence.grams import Stretch
@@ -56,13 +56,19 @@ def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near 
     size, text = len(quote), source.normal
     if len(text) < 2 * size:
         return None
-    tried = set[int]()
+    from rapidfuzz.distance import LCSseq
+
+    tried: list[int] = []
     reach = int(size * (1 - threshold)) + 1
+    least = threshold * size - reach
     for start in source.starts(quote):
-        if all(abs(start - other) > reach for other in tried):
-            tried.add(start)
+        if any(abs(start - other) <= reach for other in tried):
+            continue
+        tried.append(start)
+        # A window further on by one character has at most one more in common with the quote.
+        if LCSseq.similarity(quote, text[max(start, 0) : start + size]) >= least:
             stretch = max(start - reach, 0), min(start + size + reach, len(text))
-            best = next(_best_of(quote, text, [stretch], threshold), None)
+            best = _best_of(quote, text, [stretch], threshold)
             near = best and _examined(quote, text, best)
             if near and near.change is None:
                 return near
@@ -80,7 +86,8 @@ def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None
         return None
     text = source.normal
     if len(text) < 2 * len(quote):
-        found = [_examined(quote, text, near) for near in _best(quote, text, threshold)]
+        window = _best(quote, text, threshold)
+        found = [_examined(quote, text, window)] if window else []
     else:
         whole = [(0, len(text))]
         spans = source.grams.candidates(quote, threshold)
@@ -97,34 +104,41 @@ _MOST_REFUSED = 16
 """Windows that are refused before the search ends."""
 
 
+class Window(NamedTuple):
+    """A stretch of a text that is as long as the quote, and what they have in common, 0 to 1."""
+
+    start: int
+    end: int
+    score: float
+
+
 def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: float) -> list[Near]:
     """Return the windows examined: the best first, then, as long as they are refused, others."""
     found: list[Near] = []
     while len(found) < _MOST_REFUSED:
-        best = _best_of(quote, text, stretches, threshold, at_ends=not found)
-        near = next(best, None)
-        if near is None:
+        window = _best_of(quote, text, stretches, threshold, at_ends=not found)
+        if window is None:
             break
-        found.append(_examined(quote, text, near))
+        found.append(_examined(quote, text, window))
         if found[-1].change is None:
             break
-        sides = [side for stretch in stretches for side in _without(stretch, near.span)]
+        sides = [side for stretch in stretches for side in _without(stretch, window)]
         stretches = [side for side in sides if side[1] - side[0] >= threshold * len(quote)]
     return found
 
 
-def _without(stretch: Stretch, span: Span) -> Sequence[Stretch]:
-    """Return what is left of a stretch, before and after a span."""
+def _without(stretch: Stretch, window: Window) -> Sequence[Stretch]:
+    """Return what is left of a stretch, before and after a window."""
     start, end = stretch
-    if span.end <= start or end <= span.start:
+    if window.end <= start or end <= window.start:
         return [stretch]
-    return [(start, max(span.start, start)), (min(span.end, end), end)]
+    return [(start, max(window.start, start)), (min(window.end, end), end)]
 
 
 def _best_of(
     quote: str, text: str, spans: Sequence[Stretch], threshold: float, *, at_ends: bool = False
-) -> Iterator[Near]:
-    """Yield the best of the windows in some stretches, if it is good enough.
+) -> Window | None:
+    """Return the best of the windows in some stretches, if it is good enough.
 
     `at_ends` adds the windows that the ends of the text cut short.
     """
@@ -134,30 +148,29 @@ def _best_of(
     padding = next(char for char in map(chr, range(0xFFFF)) if char not in quote) * size
     first, last = ((0, size), (len(text) - size, len(text))) if at_ends else ((0, 0), (0, 0))
     pieces = [first, *spans, last]
-    for near in _best(quote, padding.join([text[a:b] for a, b in pieces]), threshold):
-        yield _moved_back(near, pieces, size)
+    best = _best(quote, padding.join([text[a:b] for a, b in pieces]), threshold)
+    return best and _moved_back(best, pieces, size)
 
 
-def _moved_back(near: Near, pieces: Sequence[Stretch], padding: int) -> Near:
+def _moved_back(window: Window, pieces: Sequence[Stretch], padding: int) -> Window:
     """Return a window of the pieces, joined by paddings, as one of the text."""
     at = 0
     for start, end in pieces:
-        if near.span.start < at + end - start and at < near.span.end:
+        if window.start < at + end - start and at < window.end:
             break
         at += end - start + padding
     shift = start - at
-    moved = Span(max(near.span.start + shift, start), min(near.span.end + shift, end))
-    return Near(moved, near.score)
+    return Window(max(window.start + shift, start), min(window.end + shift, end), window.score)
 
 
-def _best(quote: str, text: str, threshold: float) -> Iterator[Near]:
+def _best(quote: str, text: str, threshold: float) -> Window | None:
     cutoff = 100 * threshold - 1e-6  # rapidfuzz counts to 100; it must not round us out
     found = rapidfuzz_or_raise().partial_ratio_alignment(quote, text, score_cutoff=cutoff)
     if found is None or found.score / 100 < threshold:
-        return
+        return None
     # A text shorter than the quote is looked for in it.
     start, end = (found.dest_start, found.dest_end) if len(text) > len(quote) else (0, len(text))
-    yield Near(Span(start, end), found.score / 100)
+    return Window(start, end, found.score / 100)
 
 
 # --- what a window says ----------------------------------------------------------------------
@@ -167,14 +180,15 @@ _CONTEXT, _CONTEXT_OF_WORD = 80, 20
 for each word of the quote that differs there."""
 
 
-def _examined(quote: str, text: str, near: Near) -> Near:
+def _examined(quote: str, text: str, window: Window) -> Near:
     """Return the window as whole words that the quote has, and what the quote changes in them."""
     said = words(quote)
-    around, first, last, differing = _compared(said, text, near.span, 0)
+    around, first, last = _words_around(text, window, 0)
+    differing = list(blocks(_texts(said), _texts(around[first:last])))
     at_edge = max((len(q) for q, _ in differing if q.start == 0 or q.stop == len(said)), default=0)
     if at_edge:
         context = min(at_edge * _CONTEXT_OF_WORD, _CONTEXT)
-        around, first, last, differing = _compared(said, text, near.span, context)
+        around, first, last = _words_around(text, window, context)
     first, last, differing = _trimmed(first, last, differing, len(said), len(around))
     changes = (
         change(_texts(said[q.start : q.stop]), _texts(around[s.start : s.stop]))
@@ -182,27 +196,24 @@ def _examined(quote: str, text: str, near: Near) -> Near:
     )
     found = next(filter(None, changes), None)
     if first >= last:
-        return Near(near.span, near.score, found)
+        return Near(Span(window.start, window.end), window.score, found)
     start, end = around[first].start, around[last - 1].end
     # What stands around the outer words of the quote, such as a full stop, belongs to it.
     start -= _shared(
         reversed(quote[: said[0].start]), reversed(text[max(start - _CONTEXT, 0) : start])
     )
     end += _shared(quote[said[-1].end :], text[end : end + _CONTEXT])
-    return Near(Span(start, end), near.score, found)
+    return Near(Span(start, end), window.score, found)
 
 
-def _compared(
-    said: Sequence[Word], text: str, span: Span, context: int
-) -> tuple[list[Word], int, int, list[tuple[range, range]]]:
-    """Return the words around a window, which of them it touches, and where the quote differs."""
-    lo = text.rfind(" ", 0, max(span.start - context, 0)) + 1
-    most = min(span.end + context + _CONTEXT, len(text))
-    space = text.find(" ", span.end + context, most)
-    hi = most if space < 0 else space
-    around = words(text, lo, hi)
-    first, last = _touched(around, span)
-    return around, first, last, list(blocks(_texts(said), _texts(around[first:last])))
+def _words_around(text: str, window: Window, context: int) -> tuple[list[Word], int, int]:
+    """Return the words around a window; the first and the last, exclusive, that it touches."""
+    lo = text.rfind(" ", 0, max(window.start - context, 0)) + 1
+    most = min(window.end + context + _CONTEXT, len(text))
+    space = text.find(" ", window.end + context, most)
+    around = words(text, lo, most if space < 0 else space)
+    inside = [i for i, w in enumerate(around) if w.start < window.end and window.start < w.end]
+    return (around, inside[0], inside[-1] + 1) if inside else (around, 0, 0)
 
 
 def _shared(one: Iterable[str], other: Iterable[str]) -> int:
@@ -212,12 +223,6 @@ def _shared(one: Iterable[str], other: Iterable[str]) -> int:
 
 def _texts(found: Sequence[Word]) -> list[str]:
     return [word.text for word in found]
-
-
-def _touched(around: Sequence[Word], span: Span) -> tuple[int, int]:
-    """Return the first and the last, exclusive, of the words that a window touches."""
-    inside = [i for i, w in enumerate(around) if w.start < span.end and span.start < w.end]
-    return (inside[0], inside[-1] + 1) if inside else (0, 0)
 
 
 def _trimmed(

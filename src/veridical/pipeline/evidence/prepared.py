@@ -27,6 +27,8 @@ Quotable: TypeAlias = "str | Transcript | PreparedSource"
 
 _BEGINNING = 8
 """Characters, from where a word begins, that the index goes by."""
+_LONG_BEGINNING = 14
+"""Characters of a longer beginning, for those that are not rare."""
 _RARE = 6
 """A beginning at no more places than this need not be compared with the others."""
 _UNCOMMON = 8
@@ -39,13 +41,42 @@ _TYPOGRAPHY = (*((mark, normalise(mark).text) for mark in "’‘“”–—…
 
 def normal_form(text: str) -> str:
     """Return the text of `normalise(text)`, without the way back, which takes longer."""
-    unified = text
+    unified = _in_ascii(text)
+    return normalise(text).text if unified is None else " ".join(unified.lower().split())
+
+
+_BETWEEN = "\0"
+"""Stands between texts that are brought into normal form together: a word, as it is no space."""
+
+
+def normal_forms(texts: Sequence[str]) -> list[str]:
+    """Return the normal form of each text: in one go, unless one needs more than most do."""
+    unified = _in_ascii(f" {_BETWEEN} ".join(texts))
+    if unified is not None and unified.count(_BETWEEN) == len(texts) - 1:
+        forms = " ".join(unified.lower().split()).split(f" {_BETWEEN} ")
+        if len(forms) == len(texts):  # none of them is blank
+            return forms
+    return list(map(normal_form, texts))
+
+
+def _in_ascii(text: str) -> str | None:
+    """Return a text with its typography in ASCII; None if that is not all that it needs."""
     if not text.isascii():
         for mark, same in _TYPOGRAPHY:
-            unified = unified.replace(mark, same)
-    if unified.isascii() and "<" not in unified:
-        return " ".join(unified.lower().split())
-    return normalise(text).text
+            text = text.replace(mark, same)
+    return text if text.isascii() and "<" not in text else None
+
+
+_MARKS = {'"': '"', "'": "'", "`": "`", "「": "」", "『": "』", "《": "》"}
+
+
+def unwrapped(normal: str) -> str:
+    """Return a normal form without the quotation marks around it; as it is without any."""
+    if normal[:1] not in _MARKS or len(normal) <= 2 or _MARKS[normal[0]] != normal[-1]:  # noqa: PLR2004 -- the two marks
+        return normal
+    inside = normal[1:-1]
+    # In '"I" and "you"' the outer marks are no pair; an apostrophe closes nothing.
+    return normal if normal[0] in inside and normal[0] != "'" else normal_form(inside)
 
 
 class PreparedSource:
@@ -66,32 +97,43 @@ class PreparedSource:
         twin.transcript = transcript
         return twin
 
-    def holds(self, normal_quote: str) -> bool:
-        """Say whether a normal form is a non-empty part of the text's."""
-        begun = self._rarest(normal_quote)
-        if begun is None:
-            return normal_quote != "" and self._holds_short(normal_quote)
-        places, before = begun
-        starts_with = self.normal.startswith
-        for place in places:  # a loop, as a generator takes twice as long for so few
-            if starts_with(normal_quote, place - before) and place >= before:
-                return True
-        return False
+    def held(self, normal_quotes: Iterable[str]) -> list[bool]:
+        """Say of each normal form whether it is a non-empty part of the text's."""
+        # The only loop that every quote goes through: calls in it would double what it takes.
+        places_of, starts_with = self._beginnings.get, self.normal.startswith
+        found: list[bool] = []
+        for quote in normal_quotes:
+            before = quote.find(" ") + 1
+            if not 0 < before <= len(quote) - _BEGINNING:
+                found.append(self._holds_short(quote))
+                continue
+            places = places_of(quote[before : before + _BEGINNING], _NOWHERE)
+            if len(places) > _RARE:
+                places, before = self._rarest(quote, places, before)
+            for place in places:
+                if starts_with(quote, place - before) and place >= before:
+                    found.append(True)
+                    break
+            else:
+                found.append(False)
+        return found
 
     def _holds_short(self, quote: str) -> bool:
         # Most short quotes begin with a whole word, and searching all of the text takes long.
         begun = self._beginnings.get(quote[:_BEGINNING], _NOWHERE)
-        return any(self.normal.startswith(quote, place) for place in begun) or quote in self.normal
+        there = any(self.normal.startswith(quote, place) for place in begun)
+        return quote != "" and (there or quote in self.normal)
 
     def places(self, normal_quote: str) -> Iterator[int]:
         """Yield where a normal form stands in the text's, in order; none overlaps the one before.
 
         The empty form stands nowhere.
         """
-        begun = self._rarest(normal_quote)
-        if begun is None:
+        before = normal_quote.find(" ") + 1
+        if not 0 < before <= len(normal_quote) - _BEGINNING:
             return self._found(normal_quote)
-        return self._looked_up(normal_quote, *begun)
+        begun = self._beginnings.get(normal_quote[before : before + _BEGINNING], _NOWHERE)
+        return self._looked_up(normal_quote, *self._rarest(normal_quote, begun, before))
 
     def _found(self, quote: str) -> Iterator[int]:
         place = self.normal.find(quote) if quote else -1
@@ -107,20 +149,20 @@ class PreparedSource:
                 yield start
                 free = start + len(quote)
 
-    def _rarest(self, quote: str) -> tuple[Sequence[int], int] | None:
+    def _rarest(self, quote: str, fewest: Sequence[int], before: int) -> tuple[Sequence[int], int]:
         """Return the places of the rarest inner beginning, and how far into the quote it stands.
 
-        None if the quote is too short to have one.
+        Given those of the first one.
         """
-        index, last = self._beginnings, len(quote) - _BEGINNING
-        at = before = quote.find(" ") + 1
-        if not 0 < at <= last:
-            return None
-        fewest = index.get(quote[at : at + _BEGINNING], _NOWHERE)
-        while len(fewest) > _RARE and 0 < (at := quote.find(" ", at) + 1) <= last:
-            places = index.get(quote[at : at + _BEGINNING], _NOWHERE)
+        at, last, places_of = before, len(quote) - _BEGINNING, self._beginnings.get
+        places = fewest
+        while len(fewest) > _RARE and 0 < at <= last:
+            if len(places) > _RARE and at + _LONG_BEGINNING <= len(quote):
+                places = places_of(quote[at : at + _LONG_BEGINNING], _NOWHERE)
             if len(places) < len(fewest):
                 fewest, before = places, at
+            at = quote.find(" ", at) + 1
+            places = places_of(quote[at : at + _BEGINNING], _NOWHERE)
         return fewest, before
 
     def starts(self, normal_quote: str) -> Iterator[int]:
@@ -145,6 +187,11 @@ class PreparedSource:
         while at or not found:
             found.setdefault(normal[at : at + _BEGINNING], []).append(at)
             at = normal.find(" ", at) + 1
+        last = len(normal) - _LONG_BEGINNING
+        for common in [places for places in found.values() if len(places) > _RARE]:
+            for at in common:
+                if at <= last:
+                    found.setdefault(normal[at : at + _LONG_BEGINNING], []).append(at)
         return found
 
     @cached_property

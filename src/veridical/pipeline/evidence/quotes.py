@@ -27,7 +27,14 @@ from veridical.pipeline.evidence.caveats import (
 )
 from veridical.pipeline.evidence.fuzzy import Near, near_by_words, nearest, rapidfuzz_or_raise
 from veridical.pipeline.evidence.marks import Change
-from veridical.pipeline.evidence.prepared import PreparedSource, each_quote, normal_form, prepare
+from veridical.pipeline.evidence.prepared import (
+    PreparedSource,
+    each_quote,
+    normal_form,
+    normal_forms,
+    prepare,
+    unwrapped,
+)
 from veridical.pipeline.evidence.transcripts import TranscriptKind, parse_transcript
 
 if TYPE_CHECKING:
@@ -163,18 +170,22 @@ class Grounder:
     def __init__(self, source: Quotable, rules: Rules) -> None:
         self._rules = rules
         self._source = _with_turns(prepare(source), rules.speakers)
-        self._holds = self._source.holds
-        self._to_be_matched = rules.strict or rules.allow_ellipsis
 
-    def accepts(self, quote: str) -> bool:
-        """Return `match(quote).accepted`, in less time."""
-        if self._to_be_matched:
-            return self.match(quote).accepted
-        normal = normal_form(quote)
-        if self._holds(normal):
-            return True
-        bare = _unwrapped(normal)
-        if bare is not normal and self._source.holds(bare):
+    def accepts(self, quotes: Sequence[str]) -> list[bool]:
+        """Return `match(quote).accepted` for each quote, in less time."""
+        if self._rules.strict or self._rules.allow_ellipsis:
+            return [self.match(quote).accepted for quote in quotes]
+        normals = normal_forms(quotes)
+        held = self._source.held(normals)
+        return [
+            there or self._accepts_otherwise(normal)
+            for there, normal in zip(held, normals, strict=True)
+        ]
+
+    def _accepts_otherwise(self, normal: str) -> bool:
+        """Say whether a normal form that the source does not hold is accepted all the same."""
+        bare = unwrapped(normal)
+        if bare is not normal and self._source.held([bare])[0]:
             return True
         if self._rules.mode == MatchMode.SUBSTRING or _chain(_parts(normal), self._source):
             return False
@@ -190,7 +201,7 @@ class Grounder:
         normal = normal_form(quote)
         if not normal:
             return QuoteMatch(quote, accepted=False, reason=Rejection.EMPTY)
-        bare = _unwrapped(normal)
+        bare = unwrapped(normal)
         for form in (normal, bare):
             places = self._source.places(form)
             first = list(islice(places, MOST_SPANS))
@@ -244,7 +255,7 @@ class Grounder:
         """Return the nearest match in the mode `fuzzy`; an ellipsis has to be in the source."""
         if self._rules.mode == MatchMode.SUBSTRING or not normal:
             return None
-        near = nearest(_unwrapped(normal) or normal, self._source, self._rules.fuzzy_threshold)
+        near = nearest(unwrapped(normal) or normal, self._source, self._rules.fuzzy_threshold)
         if near is None:
             return None
         there = _ELLIPSIS.findall(near.span.of(self._source.normal))
@@ -322,19 +333,7 @@ def _with_turns(source: PreparedSource, speakers: frozenset[str]) -> PreparedSou
     return source
 
 
-# --- quotation marks and ellipses ------------------------------------------------------------
-
-_MARKS = {'"': '"', "'": "'", "`": "`", "「": "」", "『": "』", "《": "》"}
-
-
-def _unwrapped(normal: str) -> str:
-    """Return a normal form without the quotation marks around it; as it is without any."""
-    if normal[:1] not in _MARKS or len(normal) <= 2 or _MARKS[normal[0]] != normal[-1]:  # noqa: PLR2004 -- the two marks
-        return normal
-    inside = normal[1:-1]
-    # In '"I" and "you"' the outer marks are no pair; an apostrophe closes nothing.
-    return normal if normal[0] in inside and normal[0] != "'" else normal_form(inside)
-
+# --- ellipses --------------------------------------------------------------------------------
 
 _ELLIPSIS = re.compile(r" ?(?:[\[(] ?(?:\.{2,}|⋯) ?[\])]|\.{3,}|\. \. \.(?: \.)*|⋯) ?")
 _MOST_PARTS = 20
@@ -344,7 +343,7 @@ _LONGEST_GAP = 300
 
 def _parts(normal: str) -> list[str]:
     """Return what stands between the ellipses of a normal form; empty if there are none."""
-    pieces = _ELLIPSIS.split(_unwrapped(normal))
+    pieces = _ELLIPSIS.split(unwrapped(normal))
     return [piece for piece in pieces if piece] if len(pieces) > 1 else []
 
 

@@ -132,7 +132,7 @@ def test_each_quote_is_looked_up_once(transcript: str, monkeypatch: pytest.Monke
         return really(self, normal_quote)
 
     monkeypatch.setattr(PreparedSource, "places", places)
-    monkeypatch.setattr(PreparedSource, "holds", lambda *_: pytest.fail("looked up twice"))
+    monkeypatch.setattr(PreparedSource, "held", lambda *_: pytest.fail("looked up twice"))
     extracted(extractor({"PHQ8_Sleep": [THERE], "PHQ8_Tired": ["just tired"]}), transcript)
     assert looked_up == [THERE, "just tired"]
 

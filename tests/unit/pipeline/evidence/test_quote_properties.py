@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from veridical.core.text import normalise
 from veridical.errors import TranscriptError, VeridicalError
 from veridical.pipeline.evidence.caveats import Caveat
-from veridical.pipeline.evidence.prepared import normal_form, prepare
+from veridical.pipeline.evidence.prepared import normal_form, normal_forms, prepare
 from veridical.pipeline.evidence.quotes import Grounder, Rules, ground_quotes
 from veridical.pipeline.evidence.transcripts import parse_transcript
 
@@ -60,6 +60,20 @@ def forms(quote: str) -> list[str]:
 @given(hostile)
 def test_the_short_way_to_a_normal_form_leads_to_the_same(text: str) -> None:
     assert normal_form(text) == normalise(text).text
+
+
+several = st.lists(hostile | st.sampled_from(["", " ", "\0", "a \0 b", "So  tired", "it’s\xa0so"]))
+
+
+@given(several | st.lists(st.text(alphabet="\0 \t\nabA<>’…\xa0", max_size=6)))
+@example([])
+@example([""])
+@example(["\0"])
+@example(["", "a \0 b"])
+@example(["a", " ", "b"])
+@example(["a\0", "b"])
+def test_many_normal_forms_at_once_are_those_of_each(texts: list[str]) -> None:
+    assert normal_forms(texts) == [normalise(text).text for text in texts]
 
 
 @pytest.mark.spec("053.substring")
@@ -111,12 +125,15 @@ def test_fuzzy_accepts_more_and_strict_less(
     assert near or not accepted(strict=True, mode="fuzzy", fuzzy_threshold=threshold)
 
 
-@given(quoted(), st.sampled_from(["substring", "fuzzy"]), st.booleans(), st.booleans())
-def test_the_quick_decision_is_that_of_the_match(
-    pair: tuple[str, str], mode: str, strict: bool, ellipsis: bool
+@given(quoted(), several, st.sampled_from(["substring", "fuzzy"]), st.booleans(), st.booleans())
+def test_the_quick_decisions_are_those_of_the_matches(
+    pair: tuple[str, str], others: list[str], mode: str, strict: bool, ellipsis: bool
 ) -> None:
-    grounder = Grounder(pair[0], Rules(mode, 0.6, strict, ellipsis))
-    assert grounder.accepts(pair[1]) == grounder.match(pair[1]).accepted
+    text, quotes = pair[0], [*others, pair[1], *others]
+    grounder = Grounder(text, Rules(mode, 0.6, strict, ellipsis))
+    decided = [grounder.match(quote).accepted for quote in quotes]
+    assert grounder.accepts(quotes) == decided
+    assert [grounder.accepts([quote])[0] for quote in quotes] == decided
 
 
 @st.composite
@@ -135,6 +152,8 @@ def placed(draw: st.DrawFn) -> tuple[str, str]:
 )
 @example(("a sleepless ab", "aa sleepless ab"))
 @example(("x ab sleepless", "ab sleepless"))
+@example(("ab sleepless a " * 9 + "b sleepless ab", "b sleepless ab"))
+@example(("ab sleepless a " * 9 + "b sleepless ab", "b sleepless abb"))
 def test_the_index_finds_the_places_that_searching_finds(pair: tuple[str, str]) -> None:
     source, form = prepare(pair[0]), normal_form(pair[1])
     expected, at = [], source.normal.find(form) if form else -1
@@ -142,7 +161,7 @@ def test_the_index_finds_the_places_that_searching_finds(pair: tuple[str, str]) 
         expected.append(at)
         at = source.normal.find(form, at + len(form))
     assert list(source.places(form)) == expected
-    assert source.holds(form) == bool(expected)
+    assert source.held([form]) == [bool(expected)]
 
 
 TALK = (
