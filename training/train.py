@@ -5,7 +5,7 @@
 Length-bucketed batches of a fixed number of tokens, AdamW, warm-up and linear decay over the time
 given. `RUN/last.pt` is written every few minutes and on SIGTERM, whole or not at all; the same
 command goes on from it, also with other data or another number of threads.
-`--init RUN/last.pt` starts a new run from the weights of another.
+`--init RUN/last.pt` starts a new run from the weights of another, which may have fewer layers.
 """
 
 from __future__ import annotations
@@ -97,8 +97,16 @@ def restore(
         optimiser.load_state_dict(state["optimiser"])
         return Progress(**state["progress"])
     if options.init:
-        model.load_state_dict(torch.load(options.init, weights_only=True)["model"])
+        begin_with(model, torch.load(options.init, weights_only=True)["model"])
     return Progress(rows=options.skip)
+
+
+def begin_with(model: torch.nn.Module, weights: dict[str, torch.Tensor]) -> None:
+    """Load weights; of a model of fewer layers they are the lowest, and the base's own go on."""
+    missing, unexpected = model.load_state_dict(weights, strict=False)
+    if unexpected or not all(name.startswith("mpnet.encoder.layer.") for name in missing):
+        msg = f"not the weights of such a model: {len(missing)} missing, {len(unexpected)} too many"
+        raise SystemExit(msg)
 
 
 def train(
