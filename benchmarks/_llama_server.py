@@ -28,11 +28,12 @@ class LlamaServer:
     """Serves a model on loopback: two slots of 2,048 tokens each, one thread.
 
     `address` is that of the server without a path; it stays the same when the server is killed and
-    started again.
+    started again. With `embeddings` it makes vectors of texts and writes none.
     """
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, *, embeddings: bool = False) -> None:
         self._model = model
+        self._task = ("embeddings",) if embeddings else ()
         self._process: subprocess.Popen[str] | None = None
         self.address = ""
 
@@ -44,7 +45,7 @@ class LlamaServer:
         if self._process is not None:
             return
         port = self.address.rpartition(":")[2] or "0"
-        command = [sys.executable, __file__, str(self._model), port]
+        command = [sys.executable, __file__, str(self._model), port, *self._task]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -82,7 +83,7 @@ class LlamaServer:
         self.kill()
 
 
-def _serve(model: str, port: int) -> None:
+def _serve(model: str, port: int, *tasks: str) -> None:
     """Serve until standard input ends: with whoever started this."""
     import xllamacpp
 
@@ -96,10 +97,13 @@ def _serve(model: str, port: int) -> None:
     parameters.warmup = False
     parameters.ui = False
     parameters.verbosity = 0
+    if "embeddings" in tasks:
+        parameters.embedding = True
+        parameters.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
     server = xllamacpp.Server(parameters)
     print(server.listening_address, flush=True)
     sys.stdin.read()
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], int(sys.argv[2]))
+    _serve(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

@@ -1,4 +1,4 @@
-"""A service on loopback that answers chat completions as it is told to, byte for byte."""
+"""A service on loopback that answers as a model would, and as it is told to, byte for byte."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Upstream:
     def app(self) -> FastAPI:
         """Return the application."""
         app = FastAPI()
-        app.add_api_route("/v1/chat/completions", self.answer, methods=["POST"])
+        for path in ("/v1/chat/completions", "/v1/responses"):
+            app.add_api_route(path, self.answer, methods=["POST"])
         app.add_api_route("/v1/models", self.answer, methods=["GET"])
         return app
 

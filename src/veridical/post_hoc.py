@@ -26,7 +26,7 @@ from veridical.errors import EvidenceJSONError, VeridicalError
 from veridical.pipeline.claims import extract_claims
 from veridical.pipeline.judgement.epistemic import deciding
 from veridical.pipeline.oversight.posthoc import by_comparison, by_entailment, same_answer
-from veridical.reasking import semantic_similarity
+from veridical.similarity import semantic_similarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

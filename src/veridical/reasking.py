@@ -15,40 +15,33 @@ from veridical.core.policy import Policy
 from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
 from veridical.core.sources import as_sources
 from veridical.core.strict_json import parse_evidence_json
-from veridical.core.text import normalise
 from veridical.core.types import (
     Estimate,
     Generated,
-    Measurement,
     Query,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
     ensure_text,
 )
-from veridical.errors import ConfigurationError, EvidenceJSONError, VeridicalError
-from veridical.pipeline.claims import split_sentences
+from veridical.errors import ConfigurationError, EvidenceJSONError
 from veridical.pipeline.claims.rewording import rewordings, same_facts
 from veridical.pipeline.judgement.contradictions import (
     candidate_pairs,
-    content_words,
     find_contradictions,
 )
+from veridical.similarity import mean, measure, semantic_similarity, vector_similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from veridical.core.ports import Backend, TextModel
+    from veridical.core.ports import Backend, EmbeddingModel, TextModel
     from veridical.core.sources import Sources
     from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
     from veridical.verifier import Verifier
 
 ANSWER_TOKENS = 400
-CHUNK = 500
-"""Characters of a text that are read at once: some 100 tokens, as windows of evidence are."""
-CHUNKS_READ = 2
-"""How many chunks of a longer text are read for a sentence of the other: those that share most."""
 PAIRS_READ = 24
 """How many pairs of claims are read for contradictions; two readings each."""
 WORDINGS = 4
@@ -116,98 +109,6 @@ def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
     return found
 
 
-# --- similarity ------------------------------------------------------------------------------
-
-
-async def semantic_similarity(
-    a: str, b: str, backend: Backend, *, question: str | None = None
-) -> Similarity:
-    """Return how alike two texts are, from 0 to 1, by entailment in both directions.
-
-    Each sentence of one text is read against the other, in chunks of whole sentences of up to 500
-    characters, of which the two that share most words with the sentence are read:
-
-        e(s | t)     = max over chunks of max(0, P(s supported | chunk) - P(s contradicted | chunk))
-        forward      = mean of e(s | a) over the sentences s of b;  backward: of e(s | b) over a
-        similarity   = 2 forward backward / (forward + backward), 0 if both are 0
-
-    A contradiction counts as nothing shared. Texts that read the same are 1 without a reading.
-    Bidirectional entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes or
-    no. `reason` is that of the first sentence that could not be measured.
-    """
-    ensure_text(a, "the first text")
-    ensure_text(b, "the second text")
-    if normalise(a).text == normalise(b).text:
-        return Similarity(value=1.0, forward=1.0, backward=1.0)
-    forth, back = _entailments(a, b), _entailments(b, a)
-    queries = [
-        Query(sentence, chunk, question) for sentence, chunks in [*forth, *back] for chunk in chunks
-    ]
-    measured = await _estimate(backend, queries)
-    lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
-    if lost:
-        return Similarity(value=None, reason=lost[0])
-    answers = (each for each in measured if isinstance(each, Estimate))
-    forward = _mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in forth])
-    backward = _mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in back])
-    both = forward + backward
-    value = 2 * forward * backward / both if both else 0.0
-    return Similarity(value=value, forward=forward, backward=backward)
-
-
-def _entailments(premise: str, hypothesis: str) -> list[tuple[str, list[str]]]:
-    """Return each sentence of the hypothesis with the chunks of the premise to read it against."""
-    chunks = _chunks(premise)
-    content = [content_words(chunk) for chunk in chunks]
-    found = []
-    for sentence in _sentences(hypothesis):
-        wanted = content_words(sentence)
-        nearest = sorted(range(len(chunks)), key=lambda i: (-len(wanted & content[i]), i))
-        found.append((sentence, [chunks[i] for i in sorted(nearest[:CHUNKS_READ])]))
-    return found
-
-
-def _sentences(text: str) -> list[str]:
-    return [span.of(text) for span in split_sentences(text)] or [text]
-
-
-def _chunks(text: str) -> list[str]:
-    chunks: list[str] = []
-    for sentence in _sentences(text):
-        if chunks and len(chunks[-1]) + len(sentence) < CHUNK:
-            chunks[-1] += f" {sentence}"
-        else:
-            chunks.append(sentence)
-    return chunks
-
-
-def _entailed(measured: Estimate) -> float:
-    # A backend that answers yes or no only cannot tell a contradiction: then there is none to take.
-    return max(0.0, measured.supported - (measured.contradicted or 0.0))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
-
-
-async def _estimate(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
-    """Ask a backend; whatever it does wrong becomes `Unmeasured`."""
-    failed: Measurement
-    if not queries:
-        return []
-    try:
-        measured = list(await backend.estimate(queries))
-    except VeridicalError:
-        raise
-    except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
-        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
-        return [failed] * len(queries)
-    if len(measured) != len(queries):
-        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "wrong number of measurements")
-        return [failed] * len(queries)
-    return measured
-
-
 # --- what an answer owes to its evidence -----------------------------------------------------
 
 
@@ -218,6 +119,8 @@ class Reasker:
     verifier: Verifier
     backend: Backend
     model: TextModel | None = None
+    embeddings: EmbeddingModel | None = None
+    """Answers are compared by their vectors if there is one, else by entailment."""
 
     async def evidence_dependence(
         self, question: str | None, answer: str, evidence: Sources
@@ -237,7 +140,7 @@ class Reasker:
         again = await answer_without_evidence(question, model)
         if isinstance(again, Unmeasured):
             return Dependence(value=None, reason=again.reason.value, method="re_asking")
-        similarity = await semantic_similarity(answer, again.text, self.backend, question=question)
+        similarity = await self._similarity(answer, again.text, question)
         return Dependence(
             value=None if similarity.value is None else 1.0 - similarity.value,
             reason=similarity.reason,
@@ -246,6 +149,11 @@ class Reasker:
             answer_without=again.text,
         )
 
+    async def _similarity(self, a: str, b: str, question: str) -> Similarity:
+        if self.embeddings is not None:
+            return await vector_similarity(a, b, self.embeddings)
+        return await semantic_similarity(a, b, self.backend, question=question)
+
     async def _by_scrubbing(
         self, question: str | None, answer: str, sources: Mapping[str, Source]
     ) -> Dependence:
@@ -253,7 +161,7 @@ class Reasker:
         checked = [verdict for verdict in report.claims if verdict.checked]
         found = [verdict.dependence for verdict in checked if verdict.dependence is not None]
         return Dependence(
-            value=_mean(found) if found else None,
+            value=mean(found) if found else None,
             reason=None if found else _why_none(checked),
             method="scrubbing",
             claims_measured=len(found),
@@ -283,7 +191,7 @@ class Reasker:
         differences = [abs(p - q) for p, q in combinations(known, 2)]
         reason = "no_rewording" if len(texts) == 1 else _why_none(verdicts)
         return Consistency(
-            value=1.0 - _mean(differences) if differences else None,
+            value=1.0 - mean(differences) if differences else None,
             reason=None if differences else reason,
             method=method,
             wordings=texts,
@@ -349,7 +257,7 @@ async def answer_consistency(
     lost = [each.reason for each in found if each.reason is not None]
     values = [each.value for each in found if each.value is not None]
     return Consistency(
-        value=None if lost else _mean(values),
+        value=None if lost else mean(values),
         reason=lost[0] if lost else None,
         method="samples",
         wordings=tuple(answers),
@@ -376,7 +284,7 @@ async def contradictions(
         for first, second in read
         for query in (Query(second.text, first.text), Query(first.text, second.text))
     ]
-    measured = await _estimate(backend, queries)
+    measured = await measure(backend, queries)
     both = list(zip(measured[::2], measured[1::2], strict=True))
     threshold = (policy or Policy()).resolved(backend.info).contradiction_threshold
     return find_contradictions(read, both, len(pairs), 1.0 if threshold is None else threshold)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from veridical.core.epistemic import HallucinationReport, Verifications
 from veridical.core.types import Unmeasured, ensure_text
 from veridical.errors import BackendError, ConfigurationError, TextError
-from veridical.repl_engine import Current, Engine
+from veridical.repl_engine import Comparison, Current, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel
     from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
     from veridical.core.sources import Sources
+    from veridical.core.traces import Trace as GoalTrace
     from veridical.settings import Settings
 
 __all__ = [
@@ -216,7 +217,7 @@ def audit_reasoning(steps: Iterable[Mapping[str, object]], sources: str | Source
 
 
 def audit_trace(
-    steps: Trace | Mapping[str, object] | Iterable[StepLike],
+    steps: Trace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
     sources: str | Sources | None = None,
     *,
     question: str | None = None,
@@ -254,13 +255,21 @@ def audit_trace(
 # --- asking again ----------------------------------------------------------------------------
 
 
-def evidence_dependence(question: str | None, answer: str, evidence: str | Sources) -> Dependence:
+def evidence_dependence(
+    question: str | None,
+    answer: str,
+    evidence: str | Sources,
+    *,
+    by: Comparison = "entailment",
+) -> Dependence:
     """Return how much an answer owes to the evidence: 0.0 nothing, 1.0 everything.
 
-    `float()` of it is the number; `method` says how it was measured (see docs/repl.md).
+    `float()` of it is the number; `method` says how it was measured (see docs/repl.md), `by` how
+    the answers with and without evidence are compared: as in `semantic_similarity`.
     """
     engine = _engine()
-    call = partial(engine.reasker.evidence_dependence, question, answer, _sources(evidence))
+    reasker = replace(engine.reasker, embeddings=engine.embeddings(by))
+    call = partial(reasker.evidence_dependence, question, answer, _sources(evidence))
     return engine.run(call)
 
 
@@ -279,12 +288,19 @@ def answer_consistency(answers: Sequence[str], question: str | None = None) -> C
     return engine.run(call)
 
 
-def semantic_similarity(a: str, b: str) -> Similarity:
-    """Return how alike two texts are, by entailment in both directions: 1.0 the same."""
-    from veridical import reasking
+def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Similarity:
+    """Return how alike two texts are, by entailment in both directions: 1.0 the same.
+
+    By `"embeddings"` it is the cosine of their vectors, from the model of the settings
+    (`embeddings.model`); `ConfigurationError` if they name none.
+    """
+    from veridical import similarity
 
     engine = _engine()
-    return engine.run(partial(reasking.semantic_similarity, a, b, engine.backend))
+    model = engine.embeddings(by)
+    if model is None:
+        return engine.run(partial(similarity.semantic_similarity, a, b, engine.backend))
+    return engine.run(partial(similarity.vector_similarity, a, b, model))
 
 
 # --- a text model ----------------------------------------------------------------------------

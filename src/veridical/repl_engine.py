@@ -6,7 +6,9 @@ import atexit
 from contextlib import ExitStack
 from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,12 +16,15 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
-    from veridical.core.ports import Backend, TextModel
+    from veridical.core.ports import Backend, EmbeddingModel, TextModel
     from veridical.reasking import Reasker
     from veridical.settings import Settings
     from veridical.verifier import Verifier
 
 T = TypeVar("T")
+
+Comparison: TypeAlias = Literal["entailment", "embeddings"]
+"""How two texts are compared."""
 
 
 class Engine:
@@ -59,6 +64,24 @@ class Engine:
 
         named = self.named_text_model or self.settings.text_model
         return None if named is None else build_text_model(self.settings, named)
+
+    def embeddings(self, by: str) -> EmbeddingModel | None:
+        """Return the model whose vectors are compared; None to compare by entailment.
+
+        `ConfigurationError` if there is no such way, or if the settings name no model.
+        """
+        from veridical.composition import build_embeddings
+
+        if by == "entailment":
+            return None
+        if by != "embeddings":
+            msg = "texts are compared by 'entailment' or by 'embeddings'"
+            raise ConfigurationError(msg, hint="Choose one of the two for by=")
+        model = build_embeddings(self.settings)
+        if model is None:
+            msg = "there is no embedding model"
+            raise ConfigurationError(msg, hint="Name one in the settings: embeddings.model")
+        return model
 
     @property
     def policy(self) -> Policy:

@@ -26,6 +26,7 @@ from veridical.settings_blocks import (
     CascadeSettings,
     ClaimsSettings,
     DecisionSettings,
+    EmbeddingSettings,
     ExtractionSettings,
     GgufSettings,
     HallucinationSettings,
@@ -72,6 +73,7 @@ class Settings(BaseModel):
     hallucination: HallucinationSettings = HallucinationSettings()
     cache: CacheSettings = CacheSettings()
     store: StoreSettings = StoreSettings()
+    embeddings: EmbeddingSettings = EmbeddingSettings()
     calibration: Annotated[
         StrictStr | None,
         Field(description="a file that `veridical calibrate` wrote, or null for none"),
@@ -314,6 +316,8 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
 
 def _must_be(expected: str | None, value: object) -> str:
     # Numbers are shown; text might be a secret, so only its type is.
+    if isinstance(value, str) and expected and expected.startswith("'"):
+        return f"must be {expected}"  # text it is, but another one
     shown = f"{value!r}" if isinstance(value, int | float) else _type_name(value)
     return f"must be {expected}, not {shown}"
 

@@ -284,7 +284,8 @@ class CacheSettings(Block):
     """
 
     path: Annotated[
-        StrictStr | None, Field(description="a file, ':memory:', or null for no cache")
+        StrictStr | None,
+        Field(description="a file, ':memory:', ':store:' for store.url, or null for no cache"),
     ] = None
     ttl_s: Seconds = 86_400.0
     max_entries: Count = 200_000
@@ -314,6 +315,20 @@ class StoreSettings(Block):
             "or null for a file in the user's folder for data"
         ),
     ] = None
+
+
+class EmbeddingSettings(Block):
+    """The block `embeddings:`: vectors of facts, for `veridical memory search --semantic`.
+
+    They come from an OpenAI-compatible endpoint: without a `base_url`, that of the block `openai`.
+    """
+
+    model: Annotated[
+        StrictStr | None, Field(description="the name of a model at the endpoint, or null")
+    ] = None
+    base_url: Address = None
+    api_key: Secret = None
+    timeout_s: Seconds = 30.0
 
 
 class RequestSettings(Block):
@@ -404,6 +419,10 @@ class ServerSettings(Block):
     shutdown_s: Seconds = 30.0
     batch: Count = 32
     reports: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 200
+    reports_in: Literal["memory", "store"] = Field(
+        default="memory", description="'memory' or 'store'"
+    )
+    reports_s: Seconds = 3600.0
 
 
 class TelemetrySettings(Block):
@@ -445,4 +464,5 @@ class ProxySettings(Block):
     report: Switch = True
     deadline_s: Seconds = 30.0
     timeout_s: Seconds = 600.0
+    max_requests: Count = 256
     max_concurrent_checks: Count = 8

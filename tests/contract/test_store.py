@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from sqlalchemy import inspect, text
 
 from veridical.errors import InputError, StoreError
 from veridical.settings import Settings
-from veridical.store import FeedbackTable, Store, TraceTables, migrate
+from veridical.store import FeedbackTable, RateTable, Store, TraceTables, migrate
 from veridical.store.tables import metadata
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.traces import NodeKind, ReasoningTraces
@@ -196,6 +197,53 @@ def test_a_database_of_a_later_version_is_left_alone(new_url: NewUrl) -> None:
     with pytest.raises(StoreError, match="revision 9999") as caught:
         FeedbackTable(Store(url)).rows()
     assert "Upgrade veridical" in caught.value.hint
+
+
+# --- rates -----------------------------------------------------------------------------------
+
+
+def test_a_minute_of_turns_may_be_taken_at_once_then_one_at_a_time(store: Store) -> None:
+    table = RateTable(store)
+    taken = [table.take("a", turn_s=20, ahead_s=60) for _ in range(5)]
+    assert taken[:3] == [0.0] * 3
+    assert all(19 < wait <= 20 for wait in taken[3:])
+    assert table.take("b", turn_s=20, ahead_s=60) == 0.0
+
+
+def test_a_turn_comes_back_with_time(store: Store) -> None:
+    table = RateTable(store)
+    assert [table.take("a", turn_s=0.2, ahead_s=0.2) > 0 for _ in range(2)] == [False, True]
+    sleep(0.25)
+    assert table.take("a", turn_s=0.2, ahead_s=0.2) == 0.0
+
+
+TAKER = """
+import sys
+from veridical.store import RateTable, Store
+table = RateTable(Store(sys.argv[1]))
+table.open()
+print("open", flush=True)
+sys.stdin.readline()
+print(sum(not table.take("a", turn_s=60 / 50, ahead_s=60) for _ in range(40)))
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_take_turns_at_once_take_no_more_than_there_are(new_url: NewUrl) -> None:
+    command = [sys.executable, "-c", TAKER, new_url()]
+    takers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    for taker in takers:
+        assert taker.stdout is not None
+        assert taker.stdout.readline() == "open\n"
+    for taker in takers:
+        assert taker.stdin is not None
+        taker.stdin.write("\n")
+        taker.stdin.flush()
+    taken = [taker.communicate(timeout=60)[0] for taker in takers]
+    assert 50 <= sum(map(int, taken)) <= 53  # a turn comes back every 1.2 seconds
 
 
 # --- several processes -----------------------------------------------------------------------

@@ -1,24 +1,43 @@
-"""A small language model in a file, and a llama.cpp server with it on loopback."""
+"""A small language model in a file, a llama.cpp server with it on loopback, and a browser."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from _llama_server import LlamaServer, small_model
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def _unavailable(reason: str) -> NoReturn:
+    """Skip, but fail on CI, where all is there: a check that never runs proves nothing."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
 
 def _ensure_installed(package: str) -> None:
-    """Skip the test without a package; on CI, fail."""
     if importlib.util.find_spec(package) is None:
-        reason = f"{package} is not installed"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        _unavailable(f"{package} is not installed")
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +53,18 @@ def llama_server(smollm2_path: Path) -> Iterator[str]:
     """Serve the model with llama.cpp; the address of its OpenAI-compatible API (`.../v1`)."""
     with LlamaServer(smollm2_path) as server:
         yield f"{server.address}/v1"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium; not for the whole session, for it brings an event loop along."""
+    _ensure_installed("playwright")
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        _unavailable("no chromium on the path")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=list(CHROMIUM))
+        yield launched
+        launched.close()

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import _crashes
+from _llama_server import LlamaServer
 from veridical.composition import build_memory
 from veridical.core.types import Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
@@ -160,9 +161,42 @@ def test_a_fact_is_promoted_through_the_gate() -> None:
     assert "in tier long_term already" in run("promote", key, "session", code=2).stderr
 
 
+@pytest.mark.slow
+def test_facts_are_found_by_the_vectors_of_a_real_model(
+    smollm2_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("The bridge has eight lanes.", "The toll is two euros.", "word " * 3000):
+        run("add", text)
+    with LlamaServer(smollm2_path, embeddings=True) as server:
+        monkeypatch.setenv("VERIDICAL_EMBEDDINGS__MODEL", "smollm2")
+        monkeypatch.setenv("VERIDICAL_EMBEDDINGS__BASE_URL", f"{server.address}/v1")
+        found = document("search", "The toll is two euros.", "--semantic")["facts"]
+        # The third is longer than the model reads: it has no vector.
+        assert [fact["text"][:8] for fact in found] == ["The toll", "The brid"]
+        assert found[0]["similarity"] == pytest.approx(1.0, abs=1e-3)
+        assert found[1]["similarity"] < found[0]["similarity"]
+        assert "alike" in run("search", "toll", "--semantic").stdout
+    assert "no connection" in run("search", "toll", "--semantic", code=3).stderr
+
+
+def test_a_search_that_finds_nothing_says_so() -> None:
+    assert "veridical memory add" in run("list").stdout
+    run("add", "The bridge has eight lanes.")
+    for arguments in (("search", "tunnel"), ("list", "--entity", "tunnel")):
+        assert "No fact that is remembered" in run(*arguments).stdout
+
+
+def test_rejections_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run("add", "It has six lanes.", "--gate", code=1)
+    assert "no_evidence" in run("rejected").stdout
+    assert "\u2026" not in run("rejected").stdout
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
+        ("search", "SECRET", "--semantic"),
         ("add", "SECRET", "--confidence", "7"),
         ("add", "SECRET", "--tier", "SECRET"),
         ("add", " "),

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import socket
-import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
 
-from veridical.core.types import Estimate, Query
+from _upstream import serving
+from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier
@@ -31,16 +26,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-16.34")]
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-ARGUMENTS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 FAST_MS = 100
@@ -75,6 +60,7 @@ class Service:
         self.fail: tuple[int, dict[str, Any]] | None = None
         self.claim_delay_s = 0.0
         self.die_after: int | None = None
+        self.unmeasured = False
 
     def app(self) -> FastAPI:
         from fastapi import FastAPI
@@ -115,7 +101,9 @@ class Service:
     async def events(self, body: dict[str, Any]) -> AsyncIterator[str]:
         import anyio
 
-        async with Verifier(FakeBackend(judged)) as verifier:
+        late = Unmeasured(UnmeasuredReason.TIMEOUT)
+        answer = (lambda _: late) if self.unmeasured else judged
+        async with Verifier(FakeBackend(answer)) as verifier:
             report = await verifier.check(body["answer"], body["sources"], body.get("question"))
         document = report.to_dict()
         total = len(document["claims"])
@@ -131,24 +119,6 @@ class Service:
 
 def event(name: str, data: dict[str, Any]) -> str:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
-
-
-@contextmanager
-def serving(app: FastAPI) -> Iterator[str]:
-    import uvicorn
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", ws="none"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.02)
-    yield f"http://127.0.0.1:{port}/"
-    server.should_exit = True
-    thread.join(10)
 
 
 @pytest.fixture
@@ -172,29 +142,7 @@ def address(request: pytest.FixtureRequest, settings: Settings) -> Iterator[str]
 
         app = create_app(settings, backend=FakeBackend(judged))
     with serving(app) as url:
-        yield url
-
-
-def unavailable(reason: str) -> NoReturn:
-    """Skip, but fail where a browser is promised: a check that never runs proves nothing."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        unavailable("playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        unavailable("no chromium on the path")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        yield launched
-        launched.close()
+        yield f"{url}/"
 
 
 @pytest.fixture
@@ -258,14 +206,22 @@ def lit(page: Page) -> str:
 
 
 def in_view(page: Page, selector: str) -> bool:
-    return page.evaluate(
-        """(selector) => {
-          const box = document.querySelector(selector).getBoundingClientRect();
-          const hit = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-          return hit !== null && hit.closest(selector) !== null;
-        }""",
-        selector,
-    )
+    """Say whether something comes into view: scrolling is smooth, and takes its time."""
+    from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+    try:
+        page.wait_for_function(
+            """(selector) => {
+              const box = document.querySelector(selector).getBoundingClientRect();
+              const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+              return document.elementFromPoint(x, y)?.closest(selector) != null;
+            }""",
+            arg=selector,
+            timeout=5000,
+        )
+    except PlaywrightTimeout:
+        return False
+    return True
 
 
 def test_check_ends_with_the_first_flagged_claim_and_its_evidence(page: Page) -> None:
@@ -573,6 +529,21 @@ def violations(page: Page, script: str) -> list[str]:
         f"{rule['impact']} {rule['id']}: {[node['target'] for node in rule['nodes']][:3]}"
         for rule in result["violations"]
     ]
+
+
+def test_marking_is_in_view_however_long_the_details_are(new_page: Callable[..., Page]) -> None:
+    for viewport in (WIDE, PHONE):
+        page = new_page(viewport=viewport)
+        checked(page)
+        page.locator("#answer-text .badge").nth(1).click()
+        assert page.evaluate("details.scrollHeight > details.clientHeight")
+        assert in_view(page, "#card .marking")
+
+
+def test_it_says_why_claims_could_not_be_measured(page: Page, service: Service) -> None:
+    service.unmeasured = True
+    checked(page)
+    assert "3 because the backend took too long" in page.inner_text("#totals")
 
 
 def test_colours_can_be_chosen(page: Page) -> None:

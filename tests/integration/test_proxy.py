@@ -50,15 +50,22 @@ def proxy(llama_server: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def client(proxy: str) -> openai.OpenAI:
-    return openai.OpenAI(base_url=proxy, api_key="none", timeout=300.0)
+def client(proxy: str) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=proxy, api_key="none", timeout=300.0) as client:
+        yield client
+
+
+@pytest.fixture
+def direct(llama_server: str) -> Iterator[openai.OpenAI]:
+    """Ask the server itself."""
+    with openai.OpenAI(base_url=llama_server, api_key="none", timeout=300.0) as client:
+        yield client
 
 
 @pytest.mark.spec("SPEC-08.19")
 def test_the_official_client_gets_the_answer_and_a_verdict(
-    client: openai.OpenAI, llama_server: str
+    client: openai.OpenAI, direct: openai.OpenAI
 ) -> None:
-    direct = openai.OpenAI(base_url=llama_server, api_key="none", timeout=300.0)
     through = client.chat.completions.create(messages=MESSAGES, **SAME)
     plain = direct.chat.completions.create(messages=MESSAGES, **SAME)
     assert through.choices[0].message.content == plain.choices[0].message.content
@@ -124,11 +131,10 @@ def test_json_mode_comes_through_as_it_is(client: openai.OpenAI) -> None:
 
 
 def test_an_error_of_the_server_is_the_client_s_error(
-    client: openai.OpenAI, llama_server: str
+    client: openai.OpenAI, direct: openai.OpenAI
 ) -> None:
-    direct = openai.OpenAI(base_url=llama_server, api_key="none", max_retries=0)
     bodies = []
-    for one in (client.with_options(max_retries=0), direct):
+    for one in (client.with_options(max_retries=0), direct.with_options(max_retries=0)):
         with pytest.raises(openai.APIStatusError) as caught:
             one.chat.completions.create(messages=[{"role": "user", "content": "a " * 9000}], **SAME)
         bodies.append((caught.value.status_code, caught.value.body))
@@ -137,3 +143,32 @@ def test_an_error_of_the_server_is_the_client_s_error(
 
 def test_models_are_listed(client: openai.OpenAI) -> None:
     assert list(client.models.list())
+
+
+ASKED: dict[str, Any] = {
+    "model": "smollm2",
+    "temperature": 0.0,
+    "max_output_tokens": 40,
+    "instructions": MESSAGES[0]["content"],
+    "input": MESSAGES[1]["content"],
+}
+
+
+def test_a_response_comes_with_a_verdict(client: openai.OpenAI, direct: openai.OpenAI) -> None:
+    through, plain = client.responses.create(**ASKED), direct.responses.create(**ASKED)
+    assert through.output_text == plain.output_text != ""
+    verdict: Any = (through.model_extra or {})["veridical"]
+    assert verdict["outcome"] in OUTCOMES
+    assert verdict["choices"][0]["report"]["backend"]["name"] == "embedded"
+
+
+@pytest.mark.parametrize("on_failure", ["pass", "flag", "retry", "block"])
+def test_a_streamed_response_comes_with_a_verdict(client: openai.OpenAI, on_failure: str) -> None:
+    body = {"veridical": {"on_failure": on_failure}}
+    text = ""
+    for event in client.responses.create(stream=True, extra_body=body, **ASKED):
+        text += event.delta if event.type == "response.output_text.delta" else ""
+    assert event.type in {"response.completed", "response.incomplete"}
+    assert event.response.output_text == text != ""
+    verdict: Any = (event.response.model_extra or {})["veridical"]
+    assert verdict["outcome"] in OUTCOMES

@@ -15,11 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from veridical import SyncVerifier
+from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.memory import Memory, MemoryGate
+from veridical.testing import FakeBackend
+from veridical.verifier import Verifier
 
 BRIDGE = "The bridge was opened to traffic in 1998. It carries eight lanes."
 CHECK = {
@@ -186,6 +191,39 @@ def test_a_port_that_is_taken_is_wrong_use(serve: Serve) -> None:
             assert "cannot listen" in served.log.read_text()
 
 
+def test_services_on_one_postgresql_count_a_key_s_requests_together(
+    serve: Serve, new_postgres_url: Callable[[], str]
+) -> None:
+    """Two processes, one limit; without the database each counts by itself, and none fails."""
+    url = new_postgres_url()
+    shared = {"STORE__URL": url, "SERVER__PER_MINUTE": "6"}
+    with serve(**shared) as one, serve(**shared) as other:
+        asked = [httpx.get(f"{each.address}/v1/reports/none") for each in (one, other) * 5]
+        assert [reply.status_code for reply in asked] == [404] * 6 + [429] * 4
+        assert 1 <= int(asked[-1].headers["retry-after"]) <= 10
+        shut(url)
+        asked = [httpx.get(f"{each.address}/v1/reports/none") for each in (one, other) * 5]
+        # Three of its six were asked of each before.
+        assert [reply.status_code for reply in asked] == [404] * 6 + [429] * 4
+        for each in (one, other):
+            metrics = httpx.get(f"{each.address}/metrics").text
+            assert 'veridical_failures_total{where="rates"} 1.0' in metrics
+
+
+def shut(url: str) -> None:
+    """Let nobody into a database any more, and throw out who is in."""
+    import psycopg
+
+    name = urlsplit(url).path.strip("/")
+    server = url.replace(f"/{name}?", "/postgres?")
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            [name],
+        )
+
+
 @pytest.mark.spec("SPEC-08.38")
 def test_a_fact_goes_through_the_gate(serve: Serve) -> None:
     gate = {"HALLUCINATION__ENABLED": "true", "HALLUCINATION__MEMORY_GATE__ENABLED": "true"}
@@ -201,3 +239,25 @@ def test_a_fact_goes_through_the_gate(serve: Serve) -> None:
         assert (rejected["outcome"], rejected["error"]["kind"]) == ("rejected", "FactContradicted")
         metrics = client.get("/metrics").text
         assert 'veridical_facts_rejected_total{status="ErrFactContradicted"} 1.0' in metrics
+
+
+@pytest.mark.spec("SPEC-08.42")
+def test_what_waits_at_the_gate_is_verified_while_it_serves(serve: Serve, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+    down = FakeBackend(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT))
+    with Memory(url, MemoryGate(Verifier(down), down)) as memory:
+        for text in ("The bridge was opened in 1998.", "The bridge carries six lanes."):
+            memory.remember(text, CHECK["sources"])
+        assert len(memory.pending()) == 2
+    gate = {"HALLUCINATION__ENABLED": "true", "HALLUCINATION__MEMORY_GATE__ENABLED": "true"}
+    with serve(**gate) as served, served.client() as client, Memory(url) as memory:
+        until = time.monotonic() + PATIENT_S
+        while memory.pending() and time.monotonic() < until:
+            time.sleep(0.1)
+        assert [fact.state.value for fact in memory.facts()] == ["verified"]
+        assert [each.origin for each in memory.rejections()] == ["queue"]
+        metrics = client.get("/metrics").text
+        assert 'veridical_facts_total{outcome="queue_verified"} 1.0' in metrics
+        assert 'veridical_facts_rejected_total{status="ErrFactContradicted"} 1.0' in metrics
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENT_S) == 0

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from veridical.auditing import READ, StepLike, audit
 from veridical.core.audits import Soundness
 from veridical.core.epistemic import TraceAudit
+from veridical.core.policy import Policy
 from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError, SourceError, TextError
 from veridical.pipeline.oversight.steps import MOST_STEPS
@@ -53,6 +54,31 @@ def test_each_step_gets_one_of_the_four_labels() -> None:
     assert labels(steps, S1) == expected
     assert run(steps, S1).first_error is not None
     assert run(steps, S1).steps[1] == run(steps, S1).first_error
+
+
+@pytest.mark.spec("SPEC-08.24")
+@pytest.mark.parametrize("claim", [OPENED, "The tower fell down.", "Let me think."])
+def test_what_a_step_states_is_what_its_evidence_has_to_pay_for(claim: str) -> None:
+    steps: list[StepLike] = [
+        {"id": "a", "claim": claim},
+        {"id": "b", "claim": claim, "confidence": 0.6},
+        {"id": "c", "claim": claim, "confidence": 0.0},
+    ]
+    for policy, default in ((None, 0.95), (Policy(target_confidence=0.8), 0.8)):
+        audited = anyio.run(
+            lambda chosen=policy: audit(
+                steps, Verifier(FakeBackend(stated)), sources=S1, policy=chosen
+            )
+        )
+        assert [step.verification.target for step in audited.steps] == [default, 0.6, 0.0]
+    bits = [step.verification.required_bits for step in audited.steps]
+    assert bits[2] in {0.0, None}
+
+
+@pytest.mark.parametrize("stated", ["0.5", True, -0.1, 1.1, float("nan")])
+def test_a_confidence_that_is_none_is_a_named_error(stated: object) -> None:
+    with pytest.raises(InputError, match="the confidence of step 1"):
+        run([{"claim": OPENED, "confidence": stated}], S1)
 
 
 def test_a_step_may_rest_on_an_earlier_one_that_is_entailed() -> None:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from veridical.composition import build_backend
 from veridical.core.ports import Backend, TextModel
@@ -24,13 +22,11 @@ from veridical.core.types import (
 )
 from veridical.errors import ConfigurationError, TextError
 from veridical.reasking import (
-    CHUNKS_READ,
     Reasker,
     answer_consistency,
     answer_without_evidence,
     contradictions,
     sample_answers,
-    semantic_similarity,
 )
 from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, FakeTextModel, fake_estimate
@@ -45,11 +41,6 @@ def wait(call: Callable[[], Awaitable[T]]) -> T:
     return anyio.run(call)
 
 
-def similarity(a: str, b: str, answer: Callable[[Query], Measurement]) -> tuple[object, ...]:
-    found = wait(lambda: semantic_similarity(a, b, FakeBackend(answer)))
-    return found.value, found.forward, found.backward, found.reason
-
-
 def reasker(answer: Callable[[Query], Measurement], model: TextModel | None = None) -> Reasker:
     backend = FakeBackend(answer)
     return Reasker(Verifier(backend), backend, model)
@@ -58,91 +49,6 @@ def reasker(answer: Callable[[Query], Measurement], model: TextModel | None = No
 @pytest.fixture(scope="module")
 def embedded() -> Backend:
     return build_backend(Settings(threads=1), "embedded")
-
-
-# --- similarity ------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("SPEC-16.08")
-def test_similarity_is_the_harmonic_mean_of_both_directions() -> None:
-    def answer(query: Query) -> Measurement:
-        return fake_estimate(0.9) if query.claim == "Second one." else fake_estimate(0.6, 0.3)
-
-    value, forward, backward, _ = similarity("First one.", "Second one.", answer)
-    assert (forward, backward) == (0.9, pytest.approx(0.3))
-    assert value == pytest.approx(2 * 0.9 * 0.3 / 1.2)
-
-
-def test_a_contradiction_lowers_similarity_and_never_below_0() -> None:
-    assert similarity("It is on.", "It is off.", lambda _: fake_estimate(0.1, 0.9))[0] == 0.0
-
-
-def test_a_yes_or_no_backend_will_do() -> None:
-    found = similarity("It is on.", "It works.", lambda _: fake_estimate(0.8, None))
-    assert found[0] == pytest.approx(0.8)
-
-
-def test_texts_that_read_the_same_are_not_put_to_a_backend() -> None:
-    backend = FakeBackend(lambda _: LOST)
-    found = wait(lambda: semantic_similarity("It’s  on.", "it's on.", backend))
-    assert (found.value, backend.queries) == (1.0, [])
-
-
-def test_what_could_not_be_measured_has_no_similarity_but_a_reason() -> None:
-    assert similarity("One.", "Two.", lambda _: LOST) == (None, None, None, "rate_limited")
-
-
-def test_a_backend_that_breaks_or_miscounts_is_a_reason_and_no_exception() -> None:
-    class Broken:
-        info = FAKE
-
-        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-            if len(queries[0].claim) > 5:
-                raise ZeroDivisionError
-            return []
-
-    for text in ("A longer text.", "Two."):
-        found = wait(lambda text=text: semantic_similarity(text, text + "!", Broken()))
-        assert found.reason == "backend_error"
-
-
-def test_longer_texts_are_read_sentence_by_sentence_against_the_nearest_chunks_only() -> None:
-    long = " ".join(f"Sentence number {n} is about topic{n} and nothing else." for n in range(60))
-    backend = FakeBackend(lambda _: fake_estimate(0.9))
-    wait(lambda: semantic_similarity(long, "The text is about topic7.", backend))
-    assert len(backend.queries) == CHUNKS_READ + 60
-    assert max(len(query.context) for query in backend.queries) < 600
-    forth = [q.context for q in backend.queries if q.claim == "The text is about topic7."]
-    assert any("topic7 " in context for context in forth)
-
-
-@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
-def test_similarity_is_symmetric_and_between_0_and_1(a: str, b: str) -> None:
-    def answer(query: Query) -> Measurement:
-        return fake_estimate(len(query.claim) % 10 / 10)
-
-    if any("\ud800" <= char <= "\udfff" for char in a + b):
-        return
-    value, forward, backward, _ = similarity(a, b, answer)
-    assert isinstance(value, float)
-    assert 0 <= value <= 1
-    assert similarity(b, a, answer)[:3] == (pytest.approx(value), backward, forward)
-
-
-@pytest.mark.spec("SPEC-16.08")
-def test_the_embedded_model_tells_a_paraphrase_from_another_answer(embedded: Backend) -> None:
-    def value(a: str, b: str) -> float:
-        return float(wait(lambda: semantic_similarity(a, b, embedded)))
-
-    same = value("The bridge opened in 1998.", "In 1998 the bridge was opened.")
-    assert same > 0.7
-    assert value("The bridge opened in 1998.", "The bridge opened in 1850.") < 0.2
-    assert value("The bridge opened in 1998.", "Whales are mammals.") < 0.2
-
-
-def test_an_empty_text_cannot_be_compared(embedded: Backend) -> None:
-    with pytest.raises(TextError, match="second text is empty"):
-        wait(lambda: semantic_similarity("a", " ", embedded))
 
 
 # --- dependence ------------------------------------------------------------------------------

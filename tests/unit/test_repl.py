@@ -255,6 +255,18 @@ def test_texts_and_answers_are_compared() -> None:
     assert float(repl.consistency("The bridge was opened in 1998.", SOURCE)) > 0.9
 
 
+@pytest.mark.spec("SPEC-16.08")
+def test_texts_are_compared_by_vectors_only_with_a_model_for_them() -> None:
+    with pytest.raises(ConfigurationError, match="no embedding model"):
+        repl.semantic_similarity("It is on.", "It is off.", by="embeddings")
+    with pytest.raises(ConfigurationError, match="by 'entailment'"):
+        repl.semantic_similarity("It is on.", "It is off.", by="magic")  # type: ignore[arg-type]
+    settings = {"model": "tiny", "base_url": "http://127.0.0.1:9/v1", "api_key": "none"}
+    repl.configure(settings=Settings.model_validate({"embeddings": settings}))
+    found = repl.semantic_similarity("It is on.", "It is off.", by="embeddings")
+    assert (found.value, found.reason) == (None, "backend_error")
+
+
 # --- llm -------------------------------------------------------------------------------------
 
 

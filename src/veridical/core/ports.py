@@ -75,10 +75,28 @@ class TextModel(Protocol):
         ...
 
 
-def fingerprint_of(model: TextModel) -> str:
-    """Return what decides about the texts of a model besides its name and the request."""
+def fingerprint_of(model: TextModel | EmbeddingModel) -> str:
+    """Return what decides about what a model returns besides its name and the request."""
     fingerprint: str = getattr(model, "fingerprint", "")
     return fingerprint
+
+
+@runtime_checkable
+class EmbeddingModel(Protocol):
+    """Turns texts into vectors: the closer their directions, the closer the meanings.
+
+    A model of whose vectors more decides than its name (its address, say) has a property
+    `fingerprint`, as text models do.
+    """
+
+    @property
+    def info(self) -> TextModelInfo:
+        """Name and model."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
+        """Return a vector for each text, all of one length; or why there are none."""
+        ...
 
 
 class SentenceSplitter(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from veridical.core.trace_documents import trace_from_document
 from veridical.errors import DocumentError
 from veridical.interfaces.trace_spans import is_span, span_messages
-from veridical.interfaces.trace_steps import Log, Said, from_goal, to_trace
+from veridical.interfaces.trace_steps import Log, Said, to_trace
 from veridical.pipeline.oversight.steps import Trace, parse_trace
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_trace(text: str, place: str) -> Trace:
     if _is_trace(document):
         return parse_trace(document)
     if isinstance(document, dict) and "nodes" in document and "edges" in document:
-        return from_goal(trace_from_document(document), place)
+        return parse_trace(trace_from_document(document))
     log = Log()
     for message in _messages(document, place):
         _read_message(message, log, place)

@@ -1,4 +1,4 @@
-"""What was said in a log, or claimed in a trace of the store -> steps, context, the answer."""
+"""What was said in a log -> steps, their context, the answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from veridical.core.traces import EVIDENCE, NodeKind
 from veridical.core.types import Source
 from veridical.errors import DocumentError
 from veridical.pipeline.claims import split_sentences
@@ -15,7 +14,6 @@ from veridical.pipeline.oversight.steps import Step, Trace
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from veridical.core.traces import Trace as GoalTrace
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
@@ -35,28 +33,6 @@ class Log:
 
     messages: list[list[Said]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-
-
-# --- traces of the store ---------------------------------------------------------------------
-
-
-def from_goal(goal: GoalTrace, place: str) -> Trace:
-    """Return the claims of a trace as steps, and what it observed as their context, by time."""
-    steps: list[Step] = []
-    waiting: list[Source] = []
-    observations = set()
-    for node in sorted(goal.nodes, key=lambda node: node.created):
-        if node.kind in EVIDENCE:
-            waiting.append(Source(node.cited_as, node.text))
-            observations.add(node.cited_as)
-        elif node.kind is NodeKind.CLAIM:
-            cites = tuple(map(str, node.data.get("evidence_ids") or ())) or None
-            steps.append(Step(node.id, node.text, cites, tuple(waiting)))
-            waiting.clear()
-    if not steps:
-        msg = f"{place} is a trace without a claim"
-        raise DocumentError(msg, hint="The claims of a trace are what is audited")
-    return Trace(tuple(steps), goal.by_id[goal.goal].text, observations=frozenset(observations))
 
 
 # --- messages to steps -----------------------------------------------------------------------

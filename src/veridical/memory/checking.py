@@ -68,6 +68,13 @@ class Checker:
         left = whole - min(RESERVED_S, whole / 4) - (perf_counter() - started)
         return self.gate.check(text, evidence, stated, others=others, timeout_s=max(left, _LEAST_S))
 
+    def fact(self, fact_id: str) -> Fact:
+        """Return the fact of an id, retracted or not; `InputError` if there is none."""
+        found = self._facts.find(Filter(ids=[fact_id], limit=1))
+        if not found:
+            raise no_fact(fact_id)
+        return to_fact(found[0])
+
     def evidence(self, texts: Mapping[str, str], rests_on: Collection[str]) -> dict[str, str]:
         """Return the texts that a fact is verified against: its sources, and verified facts.
 

@@ -10,7 +10,7 @@ from veridical.pipeline.oversight.gate import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from veridical.memory.values import Fact, Link, Pending, Rejection, Remembered, Worked
+    from veridical.memory.values import Fact, Link, Match, Pending, Rejection, Remembered, Worked
 
 Document: TypeAlias = dict[str, Any]
 
@@ -25,6 +25,12 @@ def fact_document(fact: Fact) -> Document:
 def facts_document(facts: Iterable[Fact]) -> Document:
     """Return facts as the document `veridical.facts/1`."""
     return {"schema": "veridical.facts/1", "facts": [fact_document(fact) for fact in facts]}
+
+
+def matches_document(matches: Iterable[Match]) -> Document:
+    """Return facts as `veridical.facts/1`, each with its `similarity`: cosine, -1 to 1."""
+    rows = [fact_document(each.fact) | {"similarity": each.similarity} for each in matches]
+    return {"schema": "veridical.facts/1", "facts": rows}
 
 
 def one_document(fact: Fact, links: Iterable[Link]) -> Document:

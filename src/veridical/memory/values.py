@@ -134,6 +134,14 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """A fact, and how close it is to what was looked for: cosine similarity, -1 to 1."""
+
+    fact: Fact
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What became of a fact. `fact` is None if it was rejected, or could not be written.
 

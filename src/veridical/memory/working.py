@@ -51,7 +51,7 @@ def work_off(  # noqa: PLR0913 -- what it works on, and how far
     limit: int | None,
     early: bool,
     timeout_s: float,
-    progress: Callable[[int], object] | None,
+    watch: Callable[[str, Decision], object] | None,
 ) -> Worked:
     """Verify what waits; see `Memory.verify_pending`."""
     if checker.gate is None:
@@ -70,9 +70,10 @@ def work_off(  # noqa: PLR0913 -- what it works on, and how far
         )
         if row is None:
             break
-        done[_Work(facts, queue, checker, worker).on(row, timeout_s)] += 1
-        if progress is not None:
-            progress(done.total())
+        name, decision = _Work(facts, queue, checker, worker).on(row, timeout_s)
+        done[name] += 1
+        if watch is not None and decision is not None:
+            watch(name, decision)
     return replace(Worked(**done), waiting=len(queue.rows()))
 
 
@@ -87,15 +88,20 @@ class _Work:
         self._checker = checker
         self._worker = worker
 
-    def on(self, row: Row, timeout_s: float) -> str:
-        """Verify a fact and write down what came out; return the name of its count."""
+    def on(self, row: Row, timeout_s: float) -> tuple[str, Decision | None]:
+        """Verify a fact and write down what came out; return the name of its count, and why.
+
+        What was lost has no reason.
+        """
         found = self._facts.find(Filter(ids=[row["id"]], limit=1))
         if not found:
-            return "lost"
+            return "lost", None
         fact = to_fact(found[0])
         result, sources = self._verified(fact, timeout_s)
         name, settled = _settled(row, fact, result, sources)
-        return name if self._queue.settle(fact.id, settled, worker=self._worker) else "lost"
+        if not self._queue.settle(fact.id, settled, worker=self._worker):
+            return "lost", None
+        return name, result.decision
 
     def _verified(self, fact: Fact, timeout_s: float) -> tuple[GateResult, int]:
         """Return what the gate says, and how many texts there were to verify the fact against."""

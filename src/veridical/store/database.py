@@ -32,22 +32,29 @@ CONNECT_S = 10
 """Seconds that a connection waits for its server."""
 
 _WRITING = "veridical_writing"
+_PLAIN = {
+    "SQLITE_NOTADB": "the store's file is no database",
+    "SQLITE_READONLY": "the store's file cannot be written",
+    "SQLITE_FULL": "there is no room left for the store's file",
+    "SQLITE_BUSY": "the store's file stayed locked by other writers",
+}
 _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
 
 
 class Store:
     """A database with the tables of this version; threads and processes may share it.
 
-    Nothing is opened, made or migrated before it is first used. `ConfigurationError` if the URL
+    Nothing is opened, made or migrated before it is first used. A write to SQLite waits up to
+    `wait_s` seconds for others. `ConfigurationError` if the URL
     makes no sense, `MissingExtraError` without the driver, `StoreError` for what fails later.
 
     >>> store = Store("sqlite:///kept.db")
     >>> store.close()
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, wait_s: float = BUSY_S) -> None:
         self._url = _checked(url)
-        self._engine = _engine(self._url)
+        self._engine = _engine(self._url, wait_s)
         self._lock = threading.Lock()
         self._ready = False
         self._process = os.getpid()
@@ -119,9 +126,9 @@ def _checked(url: str) -> URL:
     return parsed
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, wait_s: float) -> Engine:
     sqlite = url.drivername == "sqlite"
-    limits = {"timeout": BUSY_S} if sqlite else {"connect_timeout": CONNECT_S}
+    limits = {"timeout": wait_s} if sqlite else {"connect_timeout": CONNECT_S}
     try:
         engine = create_engine(url, connect_args=limits, hide_parameters=True)
     except ImportError:
@@ -168,7 +175,8 @@ def _translated() -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-        msg = f"the store cannot be used ({_kind(cause)})"
+        kind = _kind(cause)
+        msg = _PLAIN.get(kind.rpartition(" ")[2], f"the store cannot be used ({kind})")
         hint = "Check that store.url names a database of ours that can be reached and written"
         raise StoreError(msg, hint=hint) from None
 

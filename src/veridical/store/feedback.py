@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from veridical.store.tables import feedback
+from veridical.store.tables import dialect, feedback, fetched
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +25,7 @@ class FeedbackTable:
     def put(self, row: Mapping[str, Any]) -> int:
         """Keep a row in place of an earlier one for the same claim, and return its number."""
         with self._store.write() as connection:
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            insert = dialect.insert(feedback).values(**row)
+            insert = dialect(connection).insert(feedback).values(**row)
             changed = {name: insert.excluded[name] for name in row if name not in _KEY}
             replace = insert.on_conflict_do_update(index_elements=_KEY, set_=changed)
             number: int = connection.execute(replace.returning(feedback.c.id)).scalar_one()
@@ -36,8 +34,7 @@ class FeedbackTable:
     def rows(self) -> list[dict[str, Any]]:
         """Return all rows, in the order of their numbers."""
         with self._store.read() as connection:
-            found = connection.execute(select(feedback).order_by(feedback.c.id))
-            return [dict(row) for row in found.mappings()]
+            return fetched(connection, select(feedback).order_by(feedback.c.id))
 
     def remove(self, number: int) -> bool:
         """Remove a row, and say whether there was one."""

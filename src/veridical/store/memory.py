@@ -26,9 +26,19 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 
-from veridical.store.memory_tables import entities, facts, links, provenance, queue, roles, sources
+from veridical.store.memory_tables import (
+    entities,
+    facts,
+    links,
+    provenance,
+    queue,
+    roles,
+    sources,
+    vectors,
+)
+from veridical.store.tables import dialect, fetched
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -47,6 +57,10 @@ _LOCK = 0x7E71D1CB
 """Whom writers on PostgreSQL wait for while facts are removed or retracted."""
 
 _BY_LENGTH = 2  # for ts_rank: of two facts with these words the shorter one is the better match
+_PARTS = (
+    *(queue.c.fact, links.c.source, links.c.target),
+    *(roles.c.fact, provenance.c.fact, vectors.c.fact),
+)
 _SHOWN = [column_ for column_ in facts.c if column_.name != "words"]
 _index = table("memory_text", column("rowid"), column("rank"))
 _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
@@ -118,8 +132,7 @@ class MemoryTables:
         The best match for the words first, else the newest.
         """
         with self._store.read() as connection:
-            rows = [dict(row) for row in connection.execute(_query(connection, wanted)).mappings()]
-            return _with_parts(connection, rows)
+            return _with_parts(connection, fetched(connection, _query(connection, wanted)))
 
     def brief(self, wanted: Filter) -> dict[str, str]:
         """Return the texts of facts by their ids, in the order of `find`."""
@@ -151,7 +164,7 @@ class MemoryTables:
             .order_by(links.c.source, links.c.label, links.c.target)
         )
         with self._store.read() as connection:
-            return [dict(row) for row in connection.execute(wanted).mappings()]
+            return fetched(connection, wanted)
 
     def link(self, source: str, label: str, target: str) -> set[str]:
         """Link two facts, unless they are; return the ids that are not there."""
@@ -265,7 +278,7 @@ def retract(connection: Connection, numbers: set[int], now: datetime) -> list[st
 
 def remove(connection: Connection, number: int) -> None:
     """Remove a fact with all that only it used, within a transaction that is alone."""
-    for part in (queue.c.fact, links.c.source, links.c.target, roles.c.fact, provenance.c.fact):
+    for part in _PARTS:
         connection.execute(delete(part.table).where(part == number))
     connection.execute(delete(facts).where(facts.c.number == number))
     unused = ~exists().where(provenance.c.hash == sources.c.hash)
@@ -277,11 +290,18 @@ def remove(connection: Connection, number: int) -> None:
 
 
 def _query(connection: Connection, wanted: Filter) -> Select[Any]:
-    query = _matching(connection, select(*_SHOWN), wanted)
+    found = _searched(connection, matching(wanted), wanted)
+    return found.order_by(facts.c.number.desc()).limit(wanted.limit)
+
+
+def matching(wanted: Filter) -> Select[Any]:
+    """Return the query for the facts that are wanted, whatever their words."""
+    query = select(*_SHOWN)
     if wanted.ids is not None:
         query = query.where(facts.c.id.in_(wanted.ids))
-    if wanted.entities:
-        query = query.where(facts.c.number.in_(_about(wanted)))
+    keys = wanted.entities
+    for part in [keys] if wanted.any_entity and keys else [[key] for key in keys]:
+        query = query.where(facts.c.number.in_(_about(part)))
     if wanted.source is not None:
         from_it = or_(provenance.c.source == wanted.source, provenance.c.hash == wanted.source)
         query = query.where(facts.c.number.in_(select(provenance.c.fact).where(from_it)))
@@ -298,23 +318,19 @@ def _query(connection: Connection, wanted: Filter) -> Select[Any]:
             or_(facts.c.valid_from.is_(None), facts.c.valid_from <= wanted.at),
             or_(facts.c.valid_to.is_(None), facts.c.valid_to > wanted.at),
         )
-    return query.order_by(facts.c.number.desc()).limit(wanted.limit)
+    return query
 
 
-def _about(wanted: Filter) -> Select[Any]:
-    """Return the numbers of the facts that have all of the entities, or one of them."""
-    found = (
+def _about(keys: Collection[str]) -> Select[Any]:
+    """Return the numbers of the facts that have one of the entities."""
+    return (
         select(roles.c.fact)
         .join(entities, entities.c.number == roles.c.entity)
-        .where(entities.c.key.in_(wanted.entities))
+        .where(entities.c.key.in_(keys))
     )
-    if wanted.any_entity or len(wanted.entities) == 1:
-        return found
-    number_of = func.count(roles.c.entity.distinct())
-    return found.group_by(roles.c.fact).having(number_of == len(set(wanted.entities)))
 
 
-def _matching(connection: Connection, query: Select[Any], wanted: Filter) -> Select[Any]:
+def _searched(connection: Connection, query: Select[Any], wanted: Filter) -> Select[Any]:
     """Return the query for facts with these words, the best match first."""
     if not wanted.words:
         return query
@@ -346,8 +362,8 @@ def _with_parts(connection: Connection, rows: list[Row]) -> list[Row]:
         .order_by(provenance.c.fact, provenance.c.position)
     )
     for key, wanted in (("roles", named), ("provenance", origins)) if by_number else ():
-        for row in connection.execute(wanted).mappings():
-            by_number[row["fact"]][key].append(dict(row))
+        for part in fetched(connection, wanted):
+            by_number[part["fact"]][key].append(part)
     return list(by_number.values())
 
 
@@ -356,8 +372,3 @@ def _numbers(connection: Connection, ids: Collection[str]) -> dict[str, int]:
     wanted = select(facts.c.id, facts.c.number)
     wanted = wanted.where(facts.c.id.in_(ids), facts.c.retracted.is_(None))
     return {row.id: row.number for row in connection.execute(wanted)} if ids else {}
-
-
-def dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions
-    """Return the module with the `insert` of this database."""
-    return postgresql if connection.dialect.name == "postgresql" else sqlite

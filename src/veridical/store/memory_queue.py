@@ -10,6 +10,7 @@ from sqlalchemy import and_, delete, insert, or_, select, update
 
 from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
 from veridical.store.memory_tables import facts, queue, rejections
+from veridical.store.tables import fetched
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +71,9 @@ class MemoryQueue:
         if early_before is not None:
             ready = and_(or_(queue.c.tried.is_(None), queue.c.tried < early_before))
         wanted = select(queue.c.fact).where(free, ready).order_by(queue.c.due, queue.c.fact)
+        with self._store.read() as connection:  # who looks now and then locks nobody out
+            if connection.scalar(wanted.limit(1)) is None:
+                return None
         with self._store.write() as connection:
             number = connection.scalar(wanted.limit(1).with_for_update(skip_locked=True))
             if number is None:
@@ -105,14 +109,14 @@ class MemoryQueue:
         """Return what was rejected, the newest first."""
         wanted = select(rejections).order_by(rejections.c.number.desc()).limit(limit)
         with self._store.read() as connection:
-            return [dict(row) for row in connection.execute(wanted).mappings()]
+            return fetched(connection, wanted)
 
     def rows(self) -> list[Row]:
         """Return what waits, with the `id` of its fact, what is due first first."""
         wanted = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
         wanted = wanted.order_by(queue.c.given_up, queue.c.due, queue.c.fact)
         with self._store.read() as connection:
-            return [dict(row) for row in connection.execute(wanted).mappings()]
+            return fetched(connection, wanted)
 
 
 def _is_claimed(connection: Connection, number: int, worker: str | None) -> bool:

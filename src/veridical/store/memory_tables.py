@@ -78,6 +78,13 @@ links = Table(
     Column("label", String, primary_key=True),
     Column("target", ForeignKey(_FACT), primary_key=True, index=True),
 )
+vectors = Table(
+    "memory_vectors",
+    metadata,
+    Column("fact", ForeignKey(_FACT), primary_key=True),
+    Column("model", String, primary_key=True),
+    Column("vector", LargeBinary, nullable=False),  # 32-bit floats, little-endian, of length 1
+)
 queue = Table(
     "memory_queue",
     metadata,

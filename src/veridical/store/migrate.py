@@ -12,10 +12,16 @@ from veridical.errors import StoreError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0003"
+HEAD = "0005"
 """The newest revision; a database that has it needs no Alembic, which takes a while to import."""
 
 FOLDER = Path(__file__).parent / "migrations"
+
+_OTHERS = """
+SELECT count(*) FROM sqlite_master
+WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT IN ('alembic_version', 'estimates_v1')
+"""
+"""Counts tables; a cache of ours may be in the same file."""
 
 _LOCK = 0x7E71D1CA
 """Whom processes that start at once wait for on PostgreSQL: an advisory lock of our own."""
@@ -32,13 +38,22 @@ def revision_of(connection: Connection) -> str | None:
 def upgrade(connection: Connection) -> None:
     """Migrate within the transaction under way, which has to hold SQLite's lock for writing.
 
-    `StoreError` if the database was made by a later version.
+    `StoreError` if the database was made by a later version, or by another program.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     found = revision_of(connection)  # again, now that nobody else is at it
+    if found is None:
+        _ensure_ours(connection)
     if found != HEAD:
         _run(connection, found)
+
+
+def _ensure_ours(connection: Connection) -> None:
+    """Raise `StoreError` if a file has tables of another program; a server may be shared."""
+    if connection.dialect.name == "sqlite" and connection.scalar(text(_OTHERS)):
+        msg = "the store's file is a database of another program"
+        raise StoreError(msg, hint="Set store.url to a file that is not there yet, or one of ours")
 
 
 def _run(connection: Connection, found: str | None) -> None:

@@ -23,9 +23,8 @@ from sqlalchemy import (
     insert,
     select,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
-from veridical.store.tables import metadata
+from veridical.store.tables import dialect, fetched, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -83,12 +82,12 @@ class TraceTables:
     def put_named(self, node: Mapping[str, Any], edges: Iterable[Mapping[str, Any]]) -> Row:
         """Write a node with its edges unless the trace has one of its name; return what is kept."""
         with self._store.write() as connection:
-            new = _dialect(connection).insert(trace_nodes).values(**node)
+            new = dialect(connection).insert(trace_nodes).values(**node)
             new = new.on_conflict_do_nothing(index_elements=["root", "name"])
             if connection.execute(new.returning(trace_nodes.c.id)).first() is not None:
                 _put_edges(connection, edges)
             same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])
-            return _rows(connection, select(*_SHOWN).where(same))[0]
+            return fetched(connection, select(*_SHOWN).where(same))[0]
 
     def node(self, node_id: str) -> Row | None:
         """Return the node of an id."""
@@ -128,9 +127,9 @@ class TraceTables:
         nodes = select(*_SHOWN).where(trace_nodes.c.root == root).order_by(trace_nodes.c.number)
         edges = select(trace_edges).where(trace_edges.c.root == root)
         with self._store.read() as connection:
-            found = _rows(connection, nodes)
+            found = fetched(connection, nodes)
             known = {node["id"] for node in found}
-            drawn = _rows(connection, edges.order_by(trace_edges.c.number))
+            drawn = fetched(connection, edges.order_by(trace_edges.c.number))
         # PostgreSQL may show edges of a node that was written between the two reads.
         return found, [one for one in drawn if {one["source"], one["target"]} <= known]
 
@@ -176,19 +175,11 @@ class TraceTables:
 
     def _select(self, wanted: Select[Any]) -> list[Row]:
         with self._store.read() as connection:
-            return _rows(connection, wanted)
-
-
-def _rows(connection: Connection, wanted: Select[Any]) -> list[Row]:
-    return [dict(row) for row in connection.execute(wanted).mappings()]
+            return fetched(connection, wanted)
 
 
 def _put_edges(connection: Connection, edges: Iterable[Mapping[str, Any]]) -> None:
     rows = [dict(edge) for edge in edges]
     if rows:
-        new = _dialect(connection).insert(trace_edges)
+        new = dialect(connection).insert(trace_edges)
         connection.execute(new.on_conflict_do_nothing(), rows)
-
-
-def _dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions
-    return postgresql if connection.dialect.name == "postgresql" else sqlite

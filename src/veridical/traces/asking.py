@@ -6,7 +6,9 @@ import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypeVar
 
+from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.store import Store
+from veridical.traces.verdicts import failed, unasked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -14,7 +16,10 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
+    from veridical.core.traces import TraceNode
+    from veridical.core.verdicts import Verdict
     from veridical.settings import Settings
+    from veridical.traces.verdicts import Evidence
     from veridical.verifier import Verifier
 
 T = TypeVar("T")
@@ -48,6 +53,19 @@ class Asking:
         """Return the thresholds by which claims are judged."""
         return self._policy or self.settings.to_policy()
 
+    @property
+    def audits(self) -> bool:
+        """Return whether claims are verified without being asked to, as the settings have it."""
+        block = self.settings.hallucination
+        return block.enabled and block.trace_auditing.enabled
+
+    @property
+    def auditor(self) -> str | None:
+        """Return the backend that does so; None leaves it to who was given."""
+        from veridical.composition import hallucination_backend
+
+        return hallucination_backend(self.settings, "trace") if self._given is None else None
+
     def store(self, url: str | None) -> Store:
         """Return the store of a URL; of None, that of the settings."""
         from veridical.composition import build_store
@@ -68,6 +86,24 @@ class Asking:
                     self._stack.callback(backend.close)
                 self._made[model] = build_verifier(self.settings, backend=backend)
             return self._made[model]
+
+    async def verdict(
+        self, node: TraceNode, evidence: Evidence, policy: Policy, model: str | None
+    ) -> Verdict:
+        """Return the verdict on a claim; one that cannot be measured has that verdict.
+
+        `ConfigurationError` if there is no backend of that name.
+        """
+        cites, sources = evidence.named(node.data["evidence_ids"]), evidence.sources.values()
+        if not sources:
+            return unasked(node, cites, policy)
+        try:
+            verifier = self.verifier(model)
+            return await verifier.verify(node.text, sources, cites=cites, policy=policy)
+        except (ConfigurationError, MissingExtraError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- a backend that fails must not break the host
+            return failed(node, cites, policy, type(error).__name__)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Wait for what runs in a loop of its own, so that it works inside a running one, too."""

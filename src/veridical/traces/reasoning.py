@@ -23,7 +23,7 @@ from veridical.core.traces import (
 )
 from veridical.core.types import ensure_probability
 from veridical.core.verdicts import Status
-from veridical.errors import ConfigurationError, InputError, MissingExtraError, SourceError
+from veridical.errors import InputError, SourceError
 from veridical.store import Store, TraceTables
 from veridical.traces.asking import Asking
 from veridical.traces.rows import (
@@ -40,10 +40,8 @@ from veridical.traces.verdicts import (
     Evidence,
     claim_record,
     distinct,
-    failed,
     new_result,
     recorded,
-    unasked,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from veridical.core.epistemic import EpistemicGap
     from veridical.core.policy import Policy
     from veridical.core.trace_reports import VerificationResult
-    from veridical.core.verdicts import Verdict
     from veridical.settings import Settings
     from veridical.verifier import Verifier
 
@@ -243,7 +240,7 @@ class ReasoningTraces:
         cited = evidence.resolved(node.data["evidence_ids"])
         confidence = node.data["confidence"]
         policy = replace(self._asking.policy, target_confidence=confidence)
-        verdict = await self._verdict(node, evidence, policy, verification_model)
+        verdict = await self._asking.verdict(node, evidence, policy, verification_model)
         result = new_result(node, verdict, policy)
         edges = [TraceEdge(result.id, result.label, node.id)]
         edges += [TraceEdge(node.id, EdgeLabel.CITES, one.id) for one in distinct(cited.values())]
@@ -257,25 +254,9 @@ class ReasoningTraces:
         """Do what `verify_claims` does, without blocking."""
         claims = await anyio.to_thread.run_sync(self.claims, goal_id)
         left = [claim.id for claim in claims if again or claim.state in _OPEN]
+        if verification_model is not None and not left:
+            self._asking.verifier(verification_model)  # if there is none of that name, it says so
         return [await self.averify_claim(claim_id, verification_model) for claim_id in left]
-
-    async def _verdict(
-        self,
-        node: TraceNode,
-        evidence: Evidence,
-        policy: Policy,
-        model: str | None,
-    ) -> Verdict:
-        cites, sources = evidence.named(node.data["evidence_ids"]), evidence.sources.values()
-        if not sources:
-            return unasked(node, cites, policy)
-        try:
-            verifier = self._asking.verifier(model)
-            return await verifier.verify(node.text, sources, cites=cites, policy=policy)
-        except (ConfigurationError, MissingExtraError):
-            raise
-        except Exception as error:  # noqa: BLE001 -- a backend that fails must not break the host
-            return failed(node, cites, policy, type(error).__name__)
 
     # --- queries -----------------------------------------------------------------------------
 
@@ -355,8 +336,13 @@ class ReasoningTraces:
         return list(self.get_verification_report(goal_id).gaps)
 
     def get_verification_report(self, goal_id: str) -> EpistemicReport:
-        """Return what the claims under a goal are worth; verifies nothing."""
+        """Return what the claims under a goal are worth, by the latest verification of each.
+
+        Verifies nothing, unless `hallucination.trace_auditing` is on: then those that are open.
+        """
         goal = self._of_kind(goal_id, NodeKind.GOAL)
+        if self._asking.audits:
+            self.verify_claims(goal_id, self._asking.auditor)
         return EpistemicReport(goal.id, goal.text, tuple(self.claims(goal_id)))
 
     # --- whole traces ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from veridical.errors import DocumentError, InputError, VeridicalError
 from veridical.interfaces.trace_logs import read_trace
-from veridical.pipeline.oversight.steps import Trace
+from veridical.pipeline.oversight.steps import Trace, parse_trace
 from veridical.traces import ReasoningTraces
 
 pytestmark = pytest.mark.spec("SPEC-08.23")
@@ -235,12 +235,26 @@ def test_a_trace_of_the_store_is_read(tmp_path: Path) -> None:
         traces.add_evidence(action, "S1", RESULT)
         first = traces.add_claim(goal, "It opened in 1998.", ["S1", "S7"])
         second = traces.add_claim(goal, "It is old.")
-        document = traces.tree(goal).to_dict()
-    trace = read(document)
+        tree = traces.tree(goal)
+    trace = read(tree.to_dict())
+    assert parse_trace(tree) == trace
     assert said(trace) == [("It opened in 1998.", False, ["S1"]), ("It is old.", False, [])]
     assert [step.id for step in trace.steps] == [first, second]
     assert [step.cites for step in trace.steps] == [("S1", "S7"), None]
     assert (trace.question, trace.observations) == ("When did it open?", {"S1"})
+
+
+def test_a_claim_of_the_store_may_cite_by_the_id_of_a_node(tmp_path: Path) -> None:
+    with ReasoningTraces(store=f"sqlite:///{tmp_path}/v.db") as traces:
+        goal = traces.add_goal("When did it open?")
+        node = traces.add_evidence(goal, "S1", RESULT)
+        outcome = traces.add_outcome(goal, RESULT)
+        traces.add_claim(goal, "It opened in 1998.", [node, outcome], 0.9)
+        (step,) = parse_trace(traces.tree(goal)).steps
+        assert (step.cites, step.confidence) == (("S1", outcome), 0.9)
+        empty = traces.tree(traces.add_goal("Why?"))
+    with pytest.raises(InputError, match="no claim"):
+        parse_trace(empty)
 
 
 def test_an_answer_without_anything_before_it_is_the_trace() -> None:

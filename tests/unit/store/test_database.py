@@ -9,11 +9,15 @@ import stat
 import subprocess
 import sys
 import time
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from veridical.errors import ConfigurationError, MissingExtraError, StoreError
+from veridical.pipeline.inference.wrappers.stores import SqliteStore
 from veridical.store import FeedbackTable, Store, default_url, location
 
 WRITER = """
@@ -104,10 +108,39 @@ def test_a_server_that_is_not_there_is_a_named_error() -> None:
 def test_a_file_that_is_no_database_is_a_named_error(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("SECRET " * 1000)
-    with pytest.raises(StoreError, match="DatabaseError") as caught:
+    with pytest.raises(StoreError, match="file is no database") as caught:
         FeedbackTable(Store(f"sqlite:///{path}")).rows()
     assert "SECRET" not in str(caught.value)
     assert path.read_text() == "SECRET " * 1000
+
+
+def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    for table in ("users", "feedback"):
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"CREATE TABLE {table} (name TEXT)")
+        with pytest.raises(StoreError, match="of another program"):
+            FeedbackTable(Store(f"sqlite:///{path}")).rows()
+    with closing(sqlite3.connect(path)) as connection:
+        names = connection.execute("SELECT name FROM sqlite_master ORDER BY name").fetchall()
+    assert names == [("feedback",), ("users",)]
+
+
+def test_a_cache_of_ours_may_be_in_the_same_file(tmp_path: Path) -> None:
+    path = tmp_path / "both.db"
+    cache = SqliteStore(path)
+    anyio.run(partial(cache.put, {b"k": b"v"}, ttl_s=60.0))
+    assert FeedbackTable(Store(f"sqlite:///{path}")).rows() == []
+    assert anyio.run(partial(cache.get, [b"k"], ttl_s=60.0)) == {b"k": b"v"}
+    cache.close()
+
+
+def test_a_writer_that_waits_too_long_says_so(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/s.db"
+    table, hurried = FeedbackTable(Store(url)), FeedbackTable(Store(url, wait_s=0.05))
+    assert table.rows() == hurried.rows() == []
+    with Store(url).write(), pytest.raises(StoreError, match="locked by other writers"):
+        hurried.remove(1)
 
 
 def test_a_folder_in_place_of_the_file_is_a_named_error(tmp_path: Path) -> None:

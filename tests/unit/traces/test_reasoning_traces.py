@@ -368,6 +368,13 @@ def test_claims_can_be_verified_from_a_running_loop(traces: ReasoningTraces, goa
     assert [len(claim.history) for claim in traces.claims(goal)] == [2, 1, 1]
 
 
+def test_a_model_that_there_is_not_is_named_though_no_claim_is_open(
+    traces: ReasoningTraces, goal: str
+) -> None:
+    with pytest.raises(ConfigurationError, match="'nobody'"):
+        traces.verify_claims(goal, "nobody")
+
+
 def test_claims_with_a_verdict_are_not_verified_again_unless_asked(
     make: Make,
 ) -> None:
@@ -435,6 +442,45 @@ def test_whatever_is_written_is_reached_and_can_be_taken_elsewhere(
 
 
 # --- gaps and reports ------------------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.02", "SPEC-08.23")
+@pytest.mark.parametrize(("on", "auditing"), [(True, True), (True, False), (False, True)])
+def test_with_trace_auditing_on_a_report_is_one_of_verified_claims(
+    tmp_path: Path, *, on: bool, auditing: bool
+) -> None:
+    chosen = Settings(
+        store={"url": f"sqlite:///{tmp_path}/audited.db"},
+        hallucination={"enabled": on, "trace_auditing": {"enabled": auditing}},
+    )
+    backend = FakeBackend(answer)
+    with ReasoningTraces(verifier=Verifier(backend), settings=chosen) as traces:
+        goal = traces.add_goal("Say how wide the bridge is")
+        traces.add_evidence(goal, "S1", "It has eight lanes.")
+        traces.add_claim(goal, "It has six lanes.", ["S1"])
+        (claim,) = traces.get_verification_report(goal).claims
+        assert claim.state == ("contradicted" if on and auditing else "unverified")
+        assert bool(traces.get_epistemic_gaps(goal)) == (on and auditing)
+        asked = len(backend.queries)
+        traces.get_verification_report(goal)
+        assert len(backend.queries) == asked
+
+
+@pytest.mark.spec("SPEC-08.27")
+def test_the_settings_say_who_audits(tmp_path: Path) -> None:
+    chosen = Settings(
+        store={"url": f"sqlite:///{tmp_path}/audited.db"},
+        hallucination={
+            "enabled": True,
+            "trace_auditing": {"enabled": True},
+            "backend": {"type": "configurable"},
+        },
+        aliases={"trace": "nobody"},
+    )
+    with ReasoningTraces(settings=chosen) as traces:
+        goal = traces.add_goal("Say how wide the bridge is")
+        with pytest.raises(ConfigurationError, match="'nobody'"):
+            traces.get_verification_report(goal)
 
 
 @pytest.mark.spec("SPEC-16.17", "SPEC-16.18", "SPEC-16.20")

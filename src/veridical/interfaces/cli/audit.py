@@ -68,9 +68,7 @@ Question = Annotated[
 Answer = Annotated[
     str | None, typer.Option(metavar="TEXT", help="What was answered, if the trace does not say.")
 ]
-Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
-]
+Backend = options.Backend
 TextModel = Annotated[
     str | None,
     typer.Option(

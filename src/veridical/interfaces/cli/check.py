@@ -62,9 +62,7 @@ Sources = Annotated[
 Question = Annotated[
     str | None, typer.Option(metavar="TEXT", help="The question that the answer answers.")
 ]
-Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
-]
+Backend = options.Backend
 Windows = Annotated[
     str | None,
     typer.Option(metavar="N|all", help="How many windows of evidence are scored per claim."),

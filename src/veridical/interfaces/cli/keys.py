@@ -44,9 +44,13 @@ Scopes = Annotated[
     ),
 ]
 PerMinute = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Requests a minute, at most.")
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Requests a minute, at most (default: server.per_minute)."
+    ),
 ]
 
+KeyOnly = Annotated[bool, typer.Option("--quiet", help="Print the key, and nothing else.")]
 Json = options.Json
 Quiet = options.Quiet
 Config = options.Config
@@ -63,7 +67,7 @@ def new(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     scope: Scopes = None,
     per_minute: PerMinute = None,
     json: Json = False,
-    quiet: Quiet = False,
+    quiet: KeyOnly = False,
     config: Config = None,
 ) -> None:
     """Make a key and print it, this once: the file keeps its hash only."""
@@ -98,13 +102,15 @@ def show(
     """List the keys: names and what they allow."""
     from veridical.interfaces.cli.output import print_json, print_text
 
-    kept = _read(_file(file, config))
+    path = _file(file, config)
+    kept = _read(path)
     if json:
         shown = {"schema": "veridical.keys/1", "keys": [_shown(key) for key in kept]}
         print_json(json_module.dumps(shown, indent=2))
     elif not quiet:
-        rows = [f"{key.name}  {','.join(key.scopes)}  {key.per_minute or '-'}/min" for key in kept]
-        print_text("\n".join(rows or ["No keys yet: veridical keys new NAME"]) + "\n")
+        rows = [f"{key.name}  {','.join(key.scopes)}  {_rate(key)}" for key in kept]
+        none = f"No keys in {path} yet: veridical keys new NAME --file {path}"
+        print_text("\n".join(rows or [none]) + "\n")
 
 
 @app.command("remove", epilog=REMOVE_EXAMPLES)
@@ -154,6 +160,10 @@ def _scopes(named: list[str]) -> list[Scope]:
     except ValueError:
         msg = "a scope is none of check, memory and admin"
         raise ConfigurationError(msg, hint="check is the default") from None
+
+
+def _rate(key: Key) -> str:
+    return "server.per_minute" if key.per_minute is None else f"{key.per_minute}/min"
 
 
 def _shown(key: Key) -> dict[str, object]:

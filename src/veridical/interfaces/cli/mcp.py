@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json as json_module
+import sys
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from veridical.interfaces.cli import options
-from veridical.interfaces.cli.failures import reported
+from veridical.interfaces.cli.failures import reported, say
 
 EXAMPLES = """\b
 Examples:
@@ -27,18 +28,14 @@ PORT = 8643
 Http = Annotated[
     bool, typer.Option("--http", help="Serve streamable HTTP, not standard input and output.")
 ]
-Host = Annotated[str | None, typer.Option(metavar="NAME", help="Where to listen (127.0.0.1).")]
+Host = options.Host
 Port = Annotated[int, typer.Option(metavar="N", help="The port; 0 for a free one.")]
-Keys = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Let in who has a key of this file only.")
-]
-Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
-]
+Keys = options.Keys
+Backend = options.Backend
 Json = Annotated[
     bool, typer.Option("--json", help="With --http: print the address as a JSON document.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print no address.")]
+Quiet = options.NoAddress
 Config = options.Config
 
 
@@ -58,7 +55,7 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     from contextlib import closing
 
     from veridical.errors import MissingExtraError
-    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.interfaces.cli.output import print_address
     from veridical.settings import Settings
 
     settings = Settings.load(
@@ -72,15 +69,15 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         msg = f"the tools for agents need the extra 'mcp' ({error.name} is missing)"
         raise MissingExtraError(msg, hint="pip install 'veridical[mcp]'") from None
 
-    def listening(address: str) -> None:
-        if json:
-            print_json(json_module.dumps({"schema": "veridical.mcp/1", "address": address}))
-        elif not quiet:
-            print_text(f"veridical listens on {address}\n")
-
     with closing(Toolbox(settings)) as toolbox:
         server = build_server(toolbox.tools)
         if http:
-            run_http(server, settings.server, listening=listening)
+            told = partial(print_address, "mcp", json=json, quiet=quiet)
+            run_http(server, settings.server, listening=told)
         else:
+            if sys.stdin.isatty() and not quiet:
+                note = (
+                    "an agent is to talk on standard input here; --http is for those that connect"
+                )
+                say("note", note)
             run_stdio(server)

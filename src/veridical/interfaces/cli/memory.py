@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from veridical.memory import Memory, Remembered, Worked
 
 FLAGGED = 1
+NONE_YET = "No facts: veridical memory add TEXT --source PATH"
+NONE_FOUND = "No fact that is remembered and valid now matches"
 CODES = """
 \b
 Exit codes:
@@ -46,6 +48,7 @@ Examples:
 SEARCH_EXAMPLES = """\b
 Examples:
   veridical memory search "bridge lanes"
+  veridical memory search "how wide is it" --semantic
 """
 VERIFY_EXAMPLES = """\b
 Examples:
@@ -81,7 +84,13 @@ Examples:
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The fact: one assertion.")]
 FactId = Annotated[str, typer.Argument(metavar="ID", help="A fact's id, as list shows it.")]
 Goal = Annotated[str, typer.Argument(metavar="TIER", help="session or long_term.")]
-Query = Annotated[str, typer.Argument(metavar="TEXT", help="Words that a fact has, all of them.")]
+Query = Annotated[
+    str, typer.Argument(metavar="TEXT", help="Words that a fact has, all of them; or its meaning.")
+]
+IsSemantic = Annotated[
+    bool,
+    typer.Option("--semantic", help="By meaning, with the model that embeddings.model names."),
+]
 Sources = Annotated[
     list[str] | None,
     typer.Option(
@@ -197,26 +206,33 @@ def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
             everything=everything,
             limit=limit,
         )
-    _print(lambda: facts_document(found), facts_table(found), json=json, quiet=quiet)
+    narrowed = any((entity, relation, source, tier))
+    shown = facts_table(found, NONE_FOUND if narrowed else NONE_YET)
+    _print(lambda: facts_document(found), shown, json=json, quiet=quiet)
 
 
 @app.command("search", epilog=SEARCH_EXAMPLES)
 @reported
-def search(
+def search(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     text: Query,
     *,
+    semantic: IsSemantic = False,
     limit: Limit = 20,
     json: Json = False,
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Find facts by their words, the best match first."""
-    from veridical.interfaces.cli.memory_output import facts_table
-    from veridical.memory.documents import facts_document
+    """Find facts by their words or their meaning, the best match first."""
+    from veridical.interfaces.cli.memory_output import facts_table, matches_table
+    from veridical.memory.documents import facts_document, matches_document
 
     with _memory(config, gate=False) as memory:
+        if semantic:
+            near = memory.similar(text, limit=limit)
+            _print(lambda: matches_document(near), matches_table(near), json=json, quiet=quiet)
+            return
         found = memory.search(text, limit=limit)
-    _print(lambda: facts_document(found), facts_table(found), json=json, quiet=quiet)
+    _print(lambda: facts_document(found), facts_table(found, NONE_FOUND), json=json, quiet=quiet)
 
 
 @app.command("show", epilog=SHOW_EXAMPLES)

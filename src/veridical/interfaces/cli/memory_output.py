@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.memory import Fact, Link, Pending, Rejection, Remembered, Worked
+    from veridical.memory import Fact, Link, Match, Pending, Rejection, Remembered, Worked
 
 _SAID = {
     "grounded": "its evidence carries it",
@@ -36,27 +36,37 @@ _MARKS = {
 }
 
 
-def facts_table(facts: Sequence[Fact]) -> Callable[[Console], None]:
-    """Return what prints facts as a table."""
+def facts_table(facts: Sequence[Fact], empty: str) -> Callable[[Console], None]:
+    """Return what prints facts as a table; `empty` is what there is to say without any."""
+    heads = ("id", "state", "conf", "tier", "about", "fact")
+    return _facts(heads, [_cells(fact) for fact in facts], empty)
 
+
+def matches_table(matches: Sequence[Match]) -> Callable[[Console], None]:
+    """Return what prints facts as a table, with how similar they are to what was looked for."""
+    heads = ("id", "alike", "state", "conf", "tier", "about", "fact")
+    rows = [_cells(each.fact) for each in matches]
+    cells = [
+        (row[0], f"{each.similarity:.2f}", *row[1:])
+        for row, each in zip(rows, matches, strict=True)
+    ]
+    return _facts(heads, cells, "No facts to compare")
+
+
+def _cells(fact: Fact) -> tuple[str, ...]:
+    named = ", ".join(fact.entities) or "-"
+    return fact.id, _state(fact), f"{fact.confidence:.2f}", fact.tier.value, named, fact.text
+
+
+def _facts(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str
+) -> Callable[[Console], None]:
     def show(console: Console) -> None:
-        if not facts:
-            console.print("No facts: veridical memory add TEXT --source PATH")
+        if not rows:
+            console.print(empty)
             return
-        rows = [
-            (
-                fact.id,
-                _state(fact),
-                f"{fact.confidence:.2f}",
-                fact.tier.value,
-                ", ".join(fact.entities) or "-",
-                fact.text,
-            )
-            for fact in facts
-        ]
-        heads = ("id", "state", "conf", "tier", "about", "fact")
-        console.print(_table(heads, rows, right={"conf"}))
-        console.print(_count(len(facts), "fact"))
+        console.print(_table(heads, rows, right={"conf", "alike"}))
+        console.print(_count(len(rows), "fact"))
 
     return show
 
@@ -146,7 +156,7 @@ def pending_table(pending: Sequence[Pending]) -> Callable[[Console], None]:
 
 
 def rejections_table(rejections: Sequence[Rejection]) -> Callable[[Console], None]:
-    """Return what prints rejections as a table."""
+    """Return what prints rejections as a table; `--json` has all that is known about them."""
 
     def show(console: Console) -> None:
         rows = [
@@ -156,20 +166,13 @@ def rejections_table(rejections: Sequence[Rejection]) -> Callable[[Console], Non
                 each.fact_hash,
                 each.reason,
                 each.origin,
-                each.tier.value,
-                _number(each.p1),
-                _number(each.p0),
                 _number(each.gap_bits),
             )
             for each in rejections
         ]
         if rows:
-            heads = (
-                *("no", "when", "hash", "reason", "by", "tier"),
-                *("p1", "p0", "gap"),
-            )
-            right = {"no", "p1", "p0", "gap"}
-            console.print(_table(heads, rows, right=right))
+            heads = ("no", "when", "hash", "reason", "by", "gap")
+            console.print(_table(heads, rows, right={"no", "gap"}))
         console.print(_count(len(rejections), "rejection"))
 
     return show

@@ -1,4 +1,4 @@
-"""The options that every command takes."""
+"""The options that several commands take."""
 
 from __future__ import annotations
 
@@ -17,3 +17,17 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="PATH", help="Read this file, not ./veridical.yaml."),
 ]
+Backend = Annotated[
+    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
+]
+
+# --- of those that listen --------------------------------------------------------------------
+
+Host = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Where to listen (127.0.0.1); elsewhere it needs keys."),
+]
+Keys = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Let in who has a key of this file only.")
+]
+NoAddress = Annotated[bool, typer.Option("--quiet", help="Print no address.")]

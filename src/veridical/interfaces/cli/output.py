@@ -28,6 +28,16 @@ def print_json(document: str) -> None:
     _to_stdout(lambda: sys.stdout.buffer.write(data))
 
 
+def print_address(command: str, address: str, *, json: bool, quiet: bool) -> None:
+    """Write where a command listens: a line, a document `veridical.<command>/1`, or nothing."""
+    from json import dumps
+
+    if json:
+        print_json(dumps({"schema": f"veridical.{command}/1", "address": address}))
+    elif not quiet:
+        print_text(f"veridical listens on {address}\n")
+
+
 def print_rich(show: Callable[[Console], None]) -> None:
     """Let `show` print to a console, and write what it printed to stdout."""
     from rich.console import Console

@@ -27,9 +27,7 @@ Exit codes:
   3  a backend cannot start
 """
 
-Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
-]
+Backend = options.Backend
 TextModel = Annotated[
     str | None,
     typer.Option("--text-model", metavar="NAME[:MODEL]", help="Who answers when you call llm()."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json as json_module
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -23,14 +23,10 @@ Exit codes:
   3  the backend cannot start
 """
 
-Host = Annotated[str | None, typer.Option(metavar="NAME", help="Where to listen (127.0.0.1).")]
+Host = options.Host
 Port = Annotated[int | None, typer.Option(metavar="N", help="The port (8642); 0 for a free one.")]
-Keys = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Let in who has a key of this file only.")
-]
-Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
-]
+Keys = options.Keys
+Backend = options.Backend
 Logs = Annotated[str | None, typer.Option(metavar="json|text", help="How logs look.")]
 Otel = Annotated[
     bool | None, typer.Option("--otel/--no-otel", help="Send spans by OpenTelemetry (OTLP).")
@@ -38,7 +34,7 @@ Otel = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print the address as a JSON document on stdout.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Print no address.")]
+Quiet = options.NoAddress
 Config = options.Config
 
 
@@ -57,7 +53,7 @@ def serve(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 ) -> None:
     """Serve checks over HTTP: an API, a page, a verifying proxy. Logs go to stderr."""
     from veridical.errors import MissingExtraError
-    from veridical.interfaces.cli.output import print_json, print_text
+    from veridical.interfaces.cli.output import print_address
     from veridical.settings import Settings
 
     settings = Settings.load(
@@ -72,10 +68,4 @@ def serve(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         msg = f"the service needs the extra 'server' ({error.name} is missing)"
         raise MissingExtraError(msg, hint="pip install 'veridical[server]'") from None
 
-    def listening(address: str) -> None:
-        if json:
-            print_json(json_module.dumps({"schema": "veridical.serve/1", "address": address}))
-        elif not quiet:
-            print_text(f"veridical listens on {address}\n")
-
-    run(settings, listening=listening)
+    run(settings, listening=partial(print_address, "serve", json=json, quiet=quiet))

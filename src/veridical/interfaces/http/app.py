@@ -14,6 +14,7 @@ from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.guard import KEY_HEADER, Guard
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
+from veridical.telemetry import Shed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -88,21 +89,19 @@ def _go_around(app: FastAPI, service: Service) -> None:
 
 
 def _add_proxy(app: FastAPI, service: Service) -> None:
-    """Add the verifying proxy, if there is an upstream."""
-    settings = service.settings.proxy
-    if settings.upstream_url is None:
-        return
+    """Add the verifying proxy; without an upstream it says what to set."""
     from veridical.interfaces.http.proxy import build_proxy_router
 
     router = build_proxy_router(
         service.output,
-        settings,
+        service.settings.proxy,
         policy=service.verifier.policy,
-        dependencies=[Depends(routes.needs(Scope.CHECK))],
+        dependencies=[Depends(routes.needs(Scope.CHECK)), Depends(routes.passing)],
         # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
         forward_authorization=service.keyring.open,
+        shed=lambda: service.telemetry.take(Shed("output", "overload")),
     )
-    app.include_router(router)
+    app.include_router(router, responses=replies.problems(401, 403, 413, 421, 429, 500))
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:

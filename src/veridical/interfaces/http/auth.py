@@ -48,6 +48,11 @@ class Key:
     per_minute: int | None = None
     created: str = ""
 
+    @property
+    def id(self) -> str:
+        """What the key is called where services meet whose files may use a name twice."""
+        return f"{self.name} {self.hash[:16]}".strip()
+
     def allows(self, scope: Scope) -> bool:
         """Say whether the key allows something."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
@@ -130,7 +135,9 @@ def read_keys(path: Path) -> tuple[Key, ...]:
         return tuple(map(_key, document["keys"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         msg = f"the file of keys {path} cannot be read ({type(error).__name__})"
-        hint = "veridical keys new NAME --file FILE makes one"
+        made = "veridical keys new NAME --file FILE makes one"
+        lost = isinstance(error, FileNotFoundError)
+        hint = made if lost else f"Mend it, or move it out of the way: {made}"
         raise ConfigurationError(msg, hint=hint) from None
 
 
@@ -180,5 +187,8 @@ def ensure_guarded(host: str, keyring: Keyring) -> None:
     """Raise `ConfigurationError` if others could reach a service that asks for no key."""
     if keyring.open and not is_loopback(host):
         msg = f"the service would listen on {host} and let everybody in: there is no key"
-        hint = "Make a key with veridical keys new, or set server.api_key, or listen on 127.0.0.1"
+        hint = (
+            "veridical keys new NAME, then --keys keys.json; or one key in"
+            " VERIDICAL_SERVER__API_KEY; or listen on 127.0.0.1"
+        )
         raise ConfigurationError(msg, hint=hint)

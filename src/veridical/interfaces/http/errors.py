@@ -102,6 +102,10 @@ class OverloadedError(Exception):
         return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
 
 
+class MissingReportError(VeridicalError):
+    """A report is not kept, not any more, or not for this key."""
+
+
 def document(
     status: int, detail: str, hint: str = "", errors: Sequence[FieldProblem] = ()
 ) -> dict[str, Any]:
@@ -136,6 +140,8 @@ def status_of(error: Exception) -> int:
     match error:
         case OverloadedError():
             return 429
+        case MissingReportError():
+            return 404
         case MissingExtraError():
             return 501
         case InputError() | ConfigurationError():

@@ -64,7 +64,7 @@ class Guard:
     async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
         try:
-            refused = self._refused(scope)
+            refused = self._refused(scope) or await self._over_its_rate(scope)
             if refused is not None:
                 await refused(scope, receive, send)
             else:
@@ -99,7 +99,7 @@ class Guard:
                 challenge = {"www-authenticate": 'Bearer realm="veridical"'}
                 return errors.response(401, "no key that is known", hint, headers=challenge)
             scope["state"]["key"] = key
-        return self._over_its_rate(scope["state"]["key"], path) or self._too_large(headers)
+        return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
         """Say whether a request names this machine: no page can rebind its own name to us."""
@@ -120,12 +120,13 @@ class Guard:
         given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
         return self._service.keyring.find(given.strip()) if given else None
 
-    def _over_its_rate(self, key: Key, path: str) -> Response | None:
-        if not path.startswith("/v1/"):
+    async def _over_its_rate(self, scope: Scope) -> Response | None:
+        if not scope["path"].startswith("/v1/"):
             return None
+        key: Key = scope["state"]["key"]
         per_minute = key.per_minute or self._service.settings.server.per_minute
         try:
-            self._service.rates.take(key.name, per_minute)
+            await self._service.rates.take(key.id, per_minute)
         except errors.OverloadedError as error:
             self._service.telemetry.take(Shed("request", "rate"))
             return errors.response_of(error)

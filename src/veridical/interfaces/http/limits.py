@@ -5,21 +5,37 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict, deque
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, contextmanager
 from enum import StrEnum
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+import anyio.to_thread
 
+from veridical.errors import VeridicalError
 from veridical.interfaces.http.errors import OverloadedError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable, Iterator
+
+    from veridical.store import RateTable
+
+T = TypeVar("T")
 
 MOST_RETRY_S = 60.0
-_MOST_BUCKETS = 10_000
+MINUTE_S = 60.0
+
+PATIENCE_S = 1.0
+"""Seconds that a request waits for the database to count it."""
+
+PAUSE_S = 10.0
+"""Seconds that a database which failed is left alone."""
+
+CONNECT_S = 30.0
+_MOST_KEYS = 10_000
+_THREADS = 8
+_ROUNDING_S = 1e-6
 
 
 class Kind(StrEnum):
@@ -34,14 +50,31 @@ class Kind(StrEnum):
 
 
 class Admission:
-    """At most `running` requests at once, `waiting` in a queue: first come, first served."""
+    """At most `running` requests at once, `waiting` in a queue: first come, first served.
 
-    def __init__(self, running: int, waiting: int) -> None:
+    Beside them `passing` requests may be under way that wait for another service.
+    """
+
+    def __init__(self, running: int, waiting: int, passing: int = 0) -> None:
         self._most = running
         self._room = waiting
+        self._most_passing = passing
         self._queue: deque[asyncio.Future[None]] = deque()
         self._mean_s = 1.0
         self.running = 0
+        self.passing = 0
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Be under way without a place of one's own; `OverloadedError` if too many are."""
+        if self.passing >= self._most_passing:
+            msg = "too many requests are being passed on"
+            raise OverloadedError(msg, self.retry_after_s)
+        self.passing += 1
+        try:
+            yield
+        finally:
+            self.passing -= 1
 
     @property
     def waiting(self) -> int:
@@ -102,30 +135,85 @@ class Admission:
         return min(MOST_RETRY_S, max(1.0, self._mean_s * (len(self._queue) + 1) / self._most))
 
 
-@dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    since: float
-
-
 class Rates:
-    """Requests per minute and key: a bucket of that many tokens, filled evenly."""
+    """Requests per minute and key, counted in this process; a minute's worth may come at once.
+
+    The generic cell rate: each request takes a turn of 60 s / `per_minute`, up to a minute ahead of
+    time. Of a key it is known until when its turns are taken.
+    """
 
     def __init__(self) -> None:
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._full_until: OrderedDict[str, float] = OrderedDict()
 
-    def take(self, key: str, per_minute: int | None) -> None:
+    async def open(self) -> None:
+        """Do nothing: a process counts without a database."""
+
+    async def take(self, key: str, per_minute: int | None) -> None:
+        """Count a request; `OverloadedError` if the key has used up its minute."""
+        if per_minute is not None:
+            _refuse(self._taken(key, MINUTE_S / per_minute))
+
+    def _taken(self, key: str, turn_s: float) -> float:
+        """Take a turn: 0.0, or in how many seconds there is one."""
+        now = monotonic()
+        until = max(self._full_until.pop(key, now), now)
+        wait = until + turn_s - now - MINUTE_S
+        self._full_until[key] = until if wait > _ROUNDING_S else until + turn_s
+        if len(self._full_until) > _MOST_KEYS:
+            self._full_until.popitem(last=False)
+        return wait if wait > _ROUNDING_S else 0.0
+
+
+class SharedRates(Rates):
+    """The same for all processes of a service, counted in their database.
+
+    Where that fails, or takes longer than `PATIENCE_S`, `failed` is told and each process counts by
+    itself for `PAUSE_S`: limits are looser then, and no request fails for want of a database.
+    """
+
+    def __init__(
+        self, table: Callable[[], RateTable], failed: Callable[[str, Exception], object]
+    ) -> None:
+        super().__init__()
+        self._table = table
+        self._failed = failed
+        self._resume = -math.inf
+        self._threads = anyio.CapacityLimiter(_THREADS)
+
+    async def open(self) -> None:
+        """Open the database, which may take a while, before there is a request to wait for it."""
+        await self._asked(lambda: self._table().open(), CONNECT_S)
+
+    async def take(self, key: str, per_minute: int | None) -> None:
         """Count a request; `OverloadedError` if the key has used up its minute."""
         if per_minute is None:
             return
-        now = monotonic()
-        bucket = self._buckets.pop(key, None) or _Bucket(float(per_minute), now)
-        bucket.tokens += (now - bucket.since) * per_minute / 60
-        bucket.tokens, bucket.since = min(bucket.tokens, float(per_minute)), now
-        self._buckets[key] = bucket
-        if len(self._buckets) > _MOST_BUCKETS:
-            self._buckets.popitem(last=False)
-        if bucket.tokens < 1:
-            msg = "the key has used up its requests for now"
-            raise OverloadedError(msg, (1 - bucket.tokens) * 60 / per_minute)
-        bucket.tokens -= 1
+        turn_s = MINUTE_S / per_minute
+        wait = await self._asked(
+            lambda: self._table().take(key, turn_s=turn_s, ahead_s=MINUTE_S + _ROUNDING_S),
+            PATIENCE_S,
+        )
+        if not wait:  # counted here in any case: a failure begins with what was asked before it
+            own = self._taken(key, turn_s)
+            wait = own if wait is None else 0.0
+        _refuse(wait)
+
+    async def _asked(self, ask: Callable[[], T], seconds: float) -> T | None:
+        """Return what the database says; None if it says nothing in time, or failed lately."""
+        if monotonic() < self._resume:
+            return None
+        try:
+            with anyio.fail_after(seconds):
+                return await anyio.to_thread.run_sync(
+                    ask, abandon_on_cancel=True, limiter=self._threads
+                )
+        except (VeridicalError, TimeoutError) as error:
+            self._resume = monotonic() + PAUSE_S
+            self._failed("rates", error)
+            return None
+
+
+def _refuse(wait_s: float) -> None:
+    if wait_s > 0:
+        msg = "the key has used up its requests for now"
+        raise OverloadedError(msg, wait_s)

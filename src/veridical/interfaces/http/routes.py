@@ -16,14 +16,14 @@ from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.batching import remaining, within
-from veridical.interfaces.http.errors import OverloadedError, response
+from veridical.interfaces.http.errors import MissingReportError, response
 from veridical.interfaces.http.limits import Kind
 from veridical.interfaces.http.service import Service
+from veridical.interfaces.http.shelf import new_id
 from veridical.interfaces.http.streaming import Stream
-from veridical.telemetry import Shed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from veridical.core.policy import Policy
     from veridical.pipeline.reports import Report
@@ -44,6 +44,9 @@ async def service_of(request: Request) -> Service:
     return found
 
 
+Here = Annotated[Service, Depends(service_of)]
+
+
 class NotAllowedError(Exception):
     """The key may not do this."""
 
@@ -58,12 +61,17 @@ def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
     return check
 
 
+async def passing(service: Here) -> AsyncGenerator[None]:
+    """Count a request that is passed on, until its answer is sent; `OverloadedError` above that."""
+    with service.passing():
+        yield
+
+
 async def refuse(_request: Request, error: Exception) -> Response:
     """Answer a request whose key does not allow it."""
     return response(403, f"the key has not the scope {error}", "Ask with a key that has it")
 
 
-Here = Annotated[Service, Depends(service_of)]
 checks = APIRouter(prefix="/v1", tags=["check"], dependencies=[Depends(needs(Scope.CHECK))])
 memory = APIRouter(
     prefix="/v1/memory", tags=["memory"], dependencies=[Depends(needs(Scope.MEMORY))]
@@ -100,23 +108,32 @@ async def check(body: schemas.CheckIn, request: Request, service: Here) -> Respo
 
     What is not measured before the deadline is `undetermined` in the report.
     """
-    work = partial(
+    report = await service.admitted("check", _checking(body, service))
+    headers = await _kept(service, request, report)
+    return _json(report.to_dict(), headers)
+
+
+def _checking(
+    body: schemas.CheckIn,
+    service: Service,
+    **hearing: Any,  # noqa: ANN401 -- those of Verifier.check
+) -> Callable[[], Awaitable[Report]]:
+    """Return the check that a request asks for; its policy is looked at now."""
+    return partial(
         service.check,
         body.answer,
         _sources(body.sources),
         body.question,
         policy=_policy(service, body.policy),
+        **hearing,
     )
-    report = await service.admitted("check", work)
-    headers = _kept(service, request, report)
-    return _json(report.to_dict(), headers)
 
 
-def _kept(
+async def _kept(
     service: Service, request: Request, report: Report, report_id: str | None = None
 ) -> dict[str, str]:
-    named = report_id or service.shelf.new_id()
-    service.shelf.put(named, report, request.state.key.name)
+    named = report_id or new_id()
+    await service.shelf.put(named, report, request.state.key.name)
     return {
         "x-veridical-report": named,
         "x-veridical-outcome": report.summary.outcome.value,
@@ -140,28 +157,18 @@ def _kept(
 )
 async def check_stream(body: schemas.CheckIn, request: Request, service: Here) -> Response:
     """Send claims as soon as their verdicts stand, not always in the answer's order."""
-    stream, report_id = Stream(service), service.shelf.new_id()
+    stream, report_id = Stream(service), new_id()
     _ensure_checkable(body)
-    policy = _policy(service, body.policy)
+    checking = _checking(body, service, progress=stream.progress, watcher=stream)
 
     async def work() -> Report:
-        report = await service.check(
-            body.answer,
-            _sources(body.sources),
-            body.question,
-            policy=policy,
-            progress=stream.progress,
-            watcher=stream,
-        )
-        _kept(service, request, report, report_id)
+        report = await checking()
+        await _kept(service, request, report, report_id)
         return report
 
     with within(service.settings.server.deadline_s):
-        try:
+        with service.shedding("stream"):
             await service.admission.enter(Kind.CHECK, wait_s=remaining())
-        except OverloadedError:
-            service.telemetry.take(Shed("stream", "overload"))
-            raise
         stream.start(work, after=lambda: service.admission.leave(None))
     return StreamingResponse(
         stream.lines(),
@@ -296,10 +303,8 @@ async def get_report(
     *,
     style: Annotated[Literal["json", "html", "sarif", "junit"], Query(alias="format")] = "json",
 ) -> Response:
-    """Return a report that this key asked for within the hour, if it is still in memory."""
-    report = service.shelf.get(report_id, request.state.key.name)
-    if report is None:
-        return response(404, "there is no such report any more", "Check the answer again")
+    """Return a report that this key asked for a while ago, if it is still kept."""
+    report = await _found(service, request, report_id)
     media_type, method = FORMATS[style]
     text = await anyio.to_thread.run_sync(getattr(report, method))
     name = {"json": "json", "html": "html", "sarif": "sarif", "junit": "xml"}[style]
@@ -319,10 +324,17 @@ async def feedback(body: schemas.FeedbackIn, request: Request, service: Here) ->
     """Keep whether the verdict on a claim was right, in place of what was said before."""
     given: Any = body.report
     if isinstance(given, str):
-        given = service.shelf.get(given, request.state.key.name)
-        if given is None:
-            return response(404, "there is no such report any more", "Send the report itself")
+        given = await _found(service, request, given)
     return _json(await anyio.to_thread.run_sync(partial(_marked, given, body, service)))
+
+
+async def _found(service: Service, request: Request, report_id: str) -> Report:
+    report = await service.shelf.get(report_id, request.state.key.name)
+    if report is None:
+        msg = "there is no such report any more"
+        hint = "Check the answer again; for feedback, the report itself will do, too"
+        raise MissingReportError(msg, hint=hint)
+    return report
 
 
 def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document

@@ -126,6 +126,7 @@ class StepIn(Body):
     id: Id | None = None
     cites: list[Id] | None = None
     context: Text | dict[Id, Text] | list[SourceIn | Text] | None = None
+    confidence: Share | None = None
 
 
 class AuditIn(Body):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from time import perf_counter
@@ -24,8 +24,9 @@ from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Admission, Kind, Rates
-from veridical.interfaces.http.shelf import Shelf
+from veridical.interfaces.http.limits import Admission, Kind, Rates, SharedRates
+from veridical.interfaces.http.shelf import MemoryShelf, StoredShelf
+from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
     LogSink,
     Remembered,
@@ -38,14 +39,15 @@ from veridical.telemetry import (
 from veridical.telemetry.prometheus import PrometheusSink
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from veridical.asking import Progress
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
-    from veridical.memory import Memory
+    from veridical.interfaces.http.shelf import Shelf
+    from veridical.memory import Decision, Memory
     from veridical.memory import Remembered as Decided
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
@@ -68,14 +70,16 @@ class Service:
         server = settings.server
         self.settings = settings
         self.keyring = Keyring(server.keys, server.api_key)
-        self.admission = Admission(server.running, server.waiting)
-        self.rates = Rates()
-        self.shelf = Shelf(server.reports)
+        passing = settings.proxy.max_requests
+        self.admission = Admission(server.running, server.waiting, passing)
+        self.shelf = self._shelf()
         self.metrics = PrometheusSink()
         self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
+        self.rates = self._rates()
         self.ready = False
         self.draining = False
         self.failure: VeridicalError | None = None
+        self._worker: QueueWorker | None = None
         self._inner = build_backend(settings, backend or settings.backend)
         self.backend = self._shared(self._inner)
         self.verifier = build_verifier(settings, backend=self.backend)
@@ -88,10 +92,31 @@ class Service:
             self._batching = observed = Batching(observed, self.settings.server.batch)
         return Deadlined(observed)
 
+    def _rates(self) -> Rates:
+        """Return what counts the requests of a key: the database, if it is one that is shared."""
+        if not (self.settings.store.url or "").startswith("postgresql"):
+            return Rates()
+        from veridical.store import RateTable
+
+        return SharedRates(lambda: RateTable(self.store), self.failed)
+
+    def _shelf(self) -> Shelf:
+        """Return what keeps reports for a while."""
+        server = self.settings.server
+        if server.reports_in == "memory" or not server.reports:
+            return MemoryShelf(server.reports, server.reports_s)
+        from veridical.store import ReportTable
+
+        def table() -> ReportTable:
+            return ReportTable(self.store, most=server.reports, kept_s=server.reports_s)
+
+        return StoredShelf(table, self.failed)
+
     def _gauges(self) -> None:
         watch, admission = self.metrics.watch, self.admission
         watch("queue_depth", "Requests that wait for their turn.", lambda: admission.waiting)
         watch("requests_running", "Requests under way.", lambda: admission.running)
+        watch("requests_passing", "Requests under way to the upstream.", lambda: admission.passing)
         batching = self._batching
         watch(
             "queries_waiting",
@@ -125,20 +150,35 @@ class Service:
 
         What it cannot start with is raised, and kept as `failure`.
         """
+        await self.rates.open()
         if self._inner.info.name in LOCAL:
             try:
                 await self.backend.estimate([Query("It is warm.", "It is warm.")])
             except VeridicalError as error:
                 self.failure = error
                 raise
-            if self.settings.hallucination.enabled:
-                await anyio.to_thread.run_sync(self._warm_gate)
+        if self.settings.hallucination.enabled:
+            await anyio.to_thread.run_sync(self._open_gate)
         self.ready = True
 
-    def _warm_gate(self) -> None:
+    def _open_gate(self) -> None:
+        """Load the gate's model, and begin to work off what waits at it."""
         gate = self.memory.gate
-        if gate is not None and gate.backend.info.name in LOCAL:
+        if gate is None:
+            return
+        if gate.backend.info.name in LOCAL:
             gate.warm_up()
+        self._worker = QueueWorker(
+            self.memory,
+            busy=lambda: self.draining or self.admission.waiting > 0,
+            settled=self._settled,
+            failed=self.failed,
+        )
+        self._worker.start()
+
+    def _settled(self, name: str, decision: Decision, seconds: float) -> None:
+        refusal = None if decision.refusal is None else str(decision.refusal)
+        self.telemetry.take(Remembered(f"queue_{name}", decision.reason, refusal, seconds))
 
     def drain(self) -> None:
         """Take no more, and let what was accepted come to its end in the time of a shutdown."""
@@ -147,6 +187,8 @@ class Service:
 
     async def stop(self) -> None:
         """Close what was opened."""
+        if self._worker is not None:
+            await anyio.to_thread.run_sync(self._worker.stop)
         made = (self.__dict__.get(name) for name in ("memory", "store", "text_model"))
         for part in (*made, self._inner):
             if part is not None and hasattr(part, "close"):
@@ -163,13 +205,24 @@ class Service:
         self, operation: str, work: Callable[[], Awaitable[T]], kind: Kind = Kind.CHECK
     ) -> T:
         """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
-        with within(self.settings.server.deadline_s):
-            try:
-                async with self.admission.slot(kind, wait_s=remaining()):
-                    return await work()
-            except OverloadedError:
-                self.telemetry.take(Shed(operation, "overload"))
-                raise
+        with within(self.settings.server.deadline_s), self.shedding(operation):
+            async with self.admission.slot(kind, wait_s=remaining()):
+                return await work()
+
+    @contextmanager
+    def shedding(self, operation: str) -> Iterator[None]:
+        """Let telemetry know of what is turned away in this block."""
+        try:
+            yield
+        except OverloadedError:
+            self.telemetry.take(Shed(operation, "overload"))
+            raise
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Hold a request that is passed on; `OverloadedError` if there are too many of them."""
+        with self.shedding("proxy"), self.admission.beside():
+            yield
 
     async def check(  # noqa: PLR0913 -- those of Verifier.check
         self,

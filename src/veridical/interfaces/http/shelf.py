@@ -1,20 +1,77 @@
-"""Reports that were made a while ago, in memory only: they hold texts, which are not for a disk."""
+"""Reports that were made a while ago: in memory, or in the database if the settings say so.
+
+They hold the texts of answers and sources, which is why they are not on a disk by default.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 from secrets import token_hex
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
+
+import anyio.to_thread
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from veridical.pipeline.reports import Report
+    from veridical.store import ReportTable
 
 MOST_CHARACTERS = 64_000_000
 """Characters of answers and sources of all reports together."""
 
-KEPT_S = 3600.0
+
+def new_id() -> str:
+    """Return an id that nobody can guess."""
+    return token_hex(16)
+
+
+class Shelf(Protocol):
+    """Keeps the last reports for a while; only the key that asked for one gets it again."""
+
+    async def put(self, report_id: str, report: Report, owner: str) -> None:
+        """Keep a report; the oldest ones make room for it."""
+        ...
+
+    async def get(self, report_id: str, owner: str) -> Report | None:
+        """Return a report; None if it is not there, too old, or somebody else's."""
+        ...
+
+
+class StoredShelf:
+    """Reports in the database, for all processes that share it.
+
+    `table` opens it when it is first needed. One that cannot be written is not kept; `failed` is
+    told.
+    """
+
+    def __init__(
+        self, table: Callable[[], ReportTable], failed: Callable[[str, Exception], object]
+    ) -> None:
+        self._table = table
+        self._failed = failed
+
+    async def put(self, report_id: str, report: Report, owner: str) -> None:
+        """Keep a report; the oldest ones make room for it."""
+        from veridical.pipeline.reports.archive import to_bytes
+
+        def write() -> None:
+            self._table().put(report_id, owner, to_bytes(report))
+
+        try:
+            await anyio.to_thread.run_sync(write)
+        except Exception as error:  # noqa: BLE001 -- the check is done, and its answer goes out
+            self._failed("reports", error)
+
+    async def get(self, report_id: str, owner: str) -> Report | None:
+        """Return a report; None if it is not there, too old, or somebody else's."""
+        from veridical.pipeline.reports.archive import from_bytes
+
+        data = await anyio.to_thread.run_sync(lambda: self._table().get(report_id, owner))
+        return None if data is None else await anyio.to_thread.run_sync(partial(from_bytes, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +82,16 @@ class _Kept:
     size: int
 
 
-class Shelf:
-    """Keeps the last reports for an hour; only the key that asked for a report gets it again."""
+class MemoryShelf:
+    """The last `most` reports of this process, none for longer than `kept_s` seconds."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, kept_s: float) -> None:
         self._most = most
+        self._kept_s = kept_s
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._size = 0
 
-    @staticmethod
-    def new_id() -> str:
-        """Return an id that nobody can guess."""
-        return token_hex(16)
-
-    def put(self, report_id: str, report: Report, owner: str) -> None:
+    async def put(self, report_id: str, report: Report, owner: str) -> None:
         """Keep a report; the oldest ones make room for it."""
         size = len(report.answer) + sum(len(one.text) for one in report.sources.values())
         if size > MOST_CHARACTERS or not self._most:
@@ -48,12 +101,12 @@ class Shelf:
         while len(self._kept) > self._most or self._size > MOST_CHARACTERS:
             self._drop(next(iter(self._kept)))
 
-    def get(self, report_id: str, owner: str) -> Report | None:
+    async def get(self, report_id: str, owner: str) -> Report | None:
         """Return a report; None if it is not there, too old, or somebody else's."""
         kept = self._kept.get(report_id)
         if kept is None or kept.owner != owner:
             return None
-        if monotonic() - kept.since > KEPT_S:
+        if monotonic() - kept.since > self._kept_s:
             self._drop(report_id)
             return None
         return kept.report

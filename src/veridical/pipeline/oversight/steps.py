@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from veridical.core import traces
 from veridical.core.audits import Cited, StepCitation
 from veridical.core.sources import as_sources
 from veridical.core.types import Source, ensure_text
@@ -25,12 +26,15 @@ StepLike: TypeAlias = str | Mapping[str, object]
 
 SCHEMA = "veridical.steps/1"
 MOST_STEPS = 10_000
-SHAPE = "A step is a text or {'claim': ..., 'cites': [...], 'context': ..., 'id': ...}"
+SHAPE = (
+    "A step is a text or an object with 'claim' and, if you have them, 'cites', 'context', "
+    "'confidence' and 'id'"
+)
 TRACE_SHAPE = (
     "A trace is a list of steps, or an object with 'steps' and, if you have them, 'question', "
     "'answer' and 'sources'"
 )
-_STEP_KEYS = frozenset({"id", "claim", "cites", "context"})
+_STEP_KEYS = frozenset({"id", "claim", "cites", "context", "confidence"})
 _TRACE_KEYS = frozenset({"schema", "steps", "question", "answer", "sources", "observations"})
 _IDS_SHOWN = 5
 
@@ -39,6 +43,7 @@ _IDS_SHOWN = 5
 class Step:
     """One step: what it claims, the ids that it cites (None: not said), what it was given.
 
+    `confidence` (0 to 1) is what it states and its evidence has to pay for; None if it states none.
     A `final` step is part of the answer: it is audited, but the answer cannot be derived from it.
     """
 
@@ -47,6 +52,7 @@ class Step:
     cites: tuple[str, ...] | None = None
     context: tuple[Source, ...] = field(default=(), repr=False)
     final: bool = False
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +88,13 @@ class Trace:
 def parse_trace(trace: object) -> Trace:
     """Return a trace as a value: a list of steps, or an object of schema `veridical.steps/1`.
 
+    Of a trace of the store (`ReasoningTraces.tree`) the claims are the steps.
     `InputError`s say what has another shape than it should.
     """
     if isinstance(trace, Trace):
         return trace
+    if isinstance(trace, traces.Trace):
+        return _parse_goal(trace)
     if isinstance(trace, Mapping):
         return _parse_object(trace)
     if isinstance(trace, str | bytes) or not hasattr(trace, "__iter__"):
@@ -120,6 +129,27 @@ def _parse_object(trace: Mapping[object, object]) -> Trace:
     )
 
 
+def _parse_goal(goal: traces.Trace) -> Trace:
+    """Return the claims under a goal as steps, and what was observed as their context, by time."""
+    names = {node.id: node.cited_as for node in goal.nodes if node.kind in traces.EVIDENCE}
+    steps: list[Step] = []
+    waiting: list[Source] = []
+    for node in sorted(goal.nodes, key=lambda node: node.created):
+        if node.id in names:
+            waiting.append(Source(node.cited_as, node.text))
+        elif node.kind is traces.NodeKind.CLAIM:
+            cited = map(str, node.data.get("evidence_ids") or ())
+            cites = tuple(names.get(one, one) for one in cited) or None
+            stated = node.data.get("confidence")
+            steps.append(Step(node.id, node.text, cites, tuple(waiting), confidence=stated))
+            waiting.clear()
+    if not steps:
+        msg = "the trace has no claim"
+        raise InputError(msg, hint="The claims of a trace are what is audited")
+    question = goal.by_id[goal.goal].text
+    return Trace(tuple(steps), question, observations=frozenset(names.values()))
+
+
 def _parse_steps(steps: Iterable[object]) -> tuple[Step, ...]:
     return tuple(parse_step(step, number) for number, step in enumerate(steps, start=1))
 
@@ -141,8 +171,22 @@ def parse_step(step: object, number: int) -> Step:
     if cites is not None and not _is_ids(cites):
         msg = f"the cites of step {number} must be a list of ids"
         raise InputError(msg, hint=SHAPE)
-    cited = None if cites is None else tuple(cites)
-    return Step(str(step_id), step["claim"], cited, _context(step.get("context"), str(step_id)))
+    return Step(
+        str(step_id),
+        step["claim"],
+        None if cites is None else tuple(cites),
+        _context(step.get("context"), str(step_id)),
+        confidence=_confidence(step.get("confidence"), number),
+    )
+
+
+def _confidence(stated: object, number: int) -> float | None:
+    if stated is None:
+        return None
+    if isinstance(stated, bool) or not isinstance(stated, int | float) or not 0 <= stated <= 1:
+        msg = f"the confidence of step {number} must be a number from 0 to 1"
+        raise InputError(msg, hint="Leave it out if nobody stated one")
+    return float(stated)
 
 
 def _is_ids(value: object) -> bool:

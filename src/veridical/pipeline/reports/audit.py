@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, StrictUndefined
 from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
@@ -18,12 +13,11 @@ from veridical.core.audits import Cited, Soundness
 from veridical.core.views import VIEWS
 from veridical.pipeline.reports import figures, words
 from veridical.pipeline.reports.epistemic import Layout
-from veridical.pipeline.reports.visible import visible
+from veridical.pipeline.reports.templates import content_policy, resource, template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jinja2 import Template
     from rich.console import Console, RenderableType
 
     from veridical.core.audits import PostHoc, StepCitation
@@ -151,16 +145,11 @@ class _Claim:
 
 def to_html(audit: TraceAudit) -> str:
     """Return the audit as one HTML page: no other file, no network, no script."""
-    css = _resource("page.css") + _resource("audit.css")
-    digest = b64encode(sha256(css.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    css = resource("page.css") + resource("audit.css")
     head, *counts = audit.overview()
     first = audit.first_error
-    return _template().render(
-        policy=policy,
+    return template("audit.html.j2").render(
+        policy=content_policy(css),
         css=css,
         head=head,
         counts=counts,
@@ -210,27 +199,3 @@ class _Derivation:
 
 def _rule(rule: str) -> str:
     return " ".join(rule.replace("_", " ").replace(":", ": ").split())
-
-
-@cache
-def _resource(name: str) -> str:
-    return files("veridical.pipeline.reports").joinpath(name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Template:
-    environment = Environment(
-        autoescape=True,
-        finalize=_finalize,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.from_string(_resource("audit.html.j2"))
-
-
-def _finalize(value: object) -> object:
-    """Make every printed string visible, so that no expression can forget to."""
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    return visible(value)

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic, sleep
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.errors import StoreError
 from veridical.interfaces.http import limits
 from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import MOST_RETRY_S, Admission, Kind, Rates
+from veridical.interfaces.http.limits import MOST_RETRY_S, Admission, Kind, Rates, SharedRates
 
 
 async def settle() -> None:
@@ -101,18 +103,133 @@ def test_when_to_come_again_is_a_time_that_makes_sense(took: list[float], runnin
     assert admission.running == 0
 
 
-def test_a_key_has_its_requests_a_minute_and_no_other_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [100.0]
-    monkeypatch.setattr(limits, "monotonic", lambda: now[0])
+class Clock:
+    """What the time is, for the limits of this process."""
+
+    now = 100.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(limits, "monotonic", lambda: clock.now)
+    return clock
+
+
+def waits(rates: Rates, key: str, per_minute: int | None, times: int = 1) -> list[int]:
+    """Ask so many times; in how many seconds to come again, 0 where there is room."""
+
+    async def ask() -> int:
+        try:
+            await rates.take(key, per_minute)
+        except OverloadedError as refused:
+            return int(refused.headers["retry-after"])
+        return 0
+
+    async def run() -> list[int]:
+        return [await ask() for _ in range(times)]
+
+    return anyio.run(run)
+
+
+def test_a_key_has_its_requests_a_minute_and_no_other_keys(clock: Clock) -> None:
     rates = Rates()
-    for _ in range(3):
-        rates.take("a", 3)
-    with pytest.raises(OverloadedError) as used_up:
-        rates.take("a", 3)
-    assert used_up.value.headers == {"retry-after": "20"}
-    rates.take("b", 3)
-    rates.take("c", None)
-    now[0] += 20.1
-    rates.take("a", 3)
-    with pytest.raises(OverloadedError):
-        rates.take("a", 3)
+    assert waits(rates, "a", 3, 4) == [0, 0, 0, 20]
+    assert waits(rates, "b", 3) == [0]
+    assert waits(rates, "c", None, 50) == [0] * 50
+    clock.now += 20.1
+    assert waits(rates, "a", 3, 2) == [0, 20]
+    clock.now += 3600
+    assert waits(rates, "a", 3, 4) == [0, 0, 0, 20]
+
+
+@given(st.integers(1, 200), st.lists(st.floats(0, 30), max_size=200))
+def test_no_minute_has_more_than_twice_what_a_key_may_ask_for(
+    per_minute: int, pauses: list[float]
+) -> None:
+    """A minute's worth that was saved up, and what comes in during that minute."""
+    rates, granted, clock = Rates(), list[float](), Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "monotonic", lambda: clock.now)
+        for pause in pauses:
+            clock.now += pause
+            if not rates._taken("a", 60 / per_minute):
+                granted.append(clock.now)
+    for start in granted:
+        within = [one for one in granted if start <= one < start + 60]
+        assert len(within) <= 2 * per_minute
+
+
+class Table:
+    """A table that is there, or fails, or takes too long."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.fails = False
+        self.takes_s = 0.0
+        self.wait_s = 0.0
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def take(self, key: str, *, turn_s: float, ahead_s: float) -> float:
+        del key, turn_s, ahead_s
+        self.asked += 1
+        sleep(self.takes_s)
+        if self.fails:
+            msg = "the store cannot be used"
+            raise StoreError(msg)
+        return self.wait_s
+
+
+def shared(table: Table) -> tuple[SharedRates, list[tuple[str, str]]]:
+    failures: list[tuple[str, str]] = []
+    rates = SharedRates(
+        lambda: table,  # type: ignore[arg-type, return-value]
+        lambda where, error: failures.append((where, type(error).__name__)),
+    )
+    return rates, failures
+
+
+def test_the_database_decides_while_it_answers(clock: Clock) -> None:
+    del clock
+    table = Table()
+    rates, failures = shared(table)
+    assert waits(rates, "a", 2, 3) == [0, 0, 0]
+    table.wait_s = 7.0
+    assert waits(rates, "a", 2) == [7]
+    assert (table.asked, failures) == (4, [])
+    assert waits(rates, "a", None) == [0]
+    assert table.asked == 4
+
+
+def test_without_its_database_a_process_counts_by_itself_for_a_while(clock: Clock) -> None:
+    table = Table()
+    rates, failures = shared(table)
+    assert waits(rates, "a", 3, 2) == [0, 0]
+    table.fails = True
+    assert waits(rates, "a", 3, 3) == [0, 20, 20]
+    assert (table.asked, failures) == (3, [("rates", "StoreError")])
+    table.fails = False
+    clock.now += limits.PAUSE_S + 0.1
+    assert waits(rates, "a", 3) == [0]
+    assert table.asked == 4
+
+
+def test_a_database_that_is_slow_holds_no_request_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "PATIENCE_S", 0.05)
+    table = Table()
+    table.takes_s = 0.5
+    rates, failures = shared(table)
+    started = monotonic()
+    assert anyio.run(one_then_many, rates) == [0] * 11
+    assert monotonic() - started < 0.4
+    assert failures == [("rates", "TimeoutError")]
+
+
+async def one_then_many(rates: Rates) -> list[int]:
+    found = []
+    for _ in range(11):
+        await rates.take("a", 60)
+        found.append(0)
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -14,9 +15,12 @@ import httpx
 import jsonschema
 import pytest
 
+from _upstream import Upstream, serving
 from veridical.core.types import BackendInfo, Measurement, Query
+from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.auth import Scope, new_key, write_keys
 from veridical.interfaces.http.service import Service
+from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 
 Open = Callable[..., AbstractAsyncContextManager[tuple[httpx.AsyncClient, Service]]]
@@ -235,6 +239,42 @@ def test_a_report_can_be_had_again_in_other_formats(opened: Open) -> None:
         problem(await client.get(at), 404)
 
     use(opened, work, server={"reports": 2})
+
+
+def test_a_report_in_the_store_outlives_the_service(opened: Open) -> None:
+    at, formats = [], ("json", "html", "sarif", "junit")
+
+    async def make(client: httpx.AsyncClient, _service: Service) -> None:
+        made = await client.post("/v1/check", json=CHECK)
+        at.append(f"/v1/reports/{made.headers['x-veridical-report']}")
+        at.extend([(await client.get(at[0], params={"format": how})).text for how in formats])
+        assert json.loads(at[1]) == made.json()
+
+    async def get(client: httpx.AsyncClient, _service: Service) -> None:
+        found = [(await client.get(at[0], params={"format": how})).text for how in formats]
+        assert found == at[1:]
+        marked = {"report": at[0].rpartition("/")[2], "claim_id": "c2", "right": False}
+        assert (await client.post("/v1/feedback", json=marked)).status_code == 200
+
+    async def miss(client: httpx.AsyncClient, _service: Service) -> None:
+        problem(await client.get(at[0]), 404)
+
+    use(opened, make, server={"reports_in": "store"})
+    use(opened, get, server={"reports_in": "store"})
+    use(opened, miss, server={"reports_in": "memory"})
+    use(opened, miss, server={"reports_in": "store", "reports_s": 1e-6})
+
+
+def test_a_check_is_answered_if_its_report_cannot_be_kept(opened: Open, folder: Path) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        made = await client.post("/v1/check", json=CHECK)
+        assert made.status_code == 200
+        metrics = (await client.get("/metrics")).text
+        assert 'veridical_failures_total{where="reports"} 1.0' in metrics
+        problem(await client.get(f"/v1/reports/{made.headers['x-veridical-report']}"), 503)
+
+    (folder / "store.db").write_text("no database, but a text that is long enough to be looked at")
+    use(opened, work, server={"reports_in": "store"})
 
 
 def test_feedback_is_kept_by_id_or_by_report(opened: Open) -> None:
@@ -537,6 +577,7 @@ def test_under_load_the_proxy_hands_answers_on_unverified_and_at_once(
             document = reply.json()
             assert document["choices"][0]["message"]["content"] == "It has six lanes."
             assert document["veridical"]["outcome"] == "undetermined"
+            assert document["veridical"]["choices"][0]["reason"] == "load"
             metrics = (await client.get("/metrics")).text
             assert 'veridical_shed_total{operation="output",reason="overload"} 1.0' in metrics
             backend.go.set()
@@ -545,3 +586,79 @@ def test_under_load_the_proxy_hands_answers_on_unverified_and_at_once(
             assert reply.json()["veridical"]["outcome"] == "grounded"
 
     anyio.run(run)
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+def test_so_many_requests_are_passed_on_at_once_and_the_next_one_is_turned_away(
+    opened: Open, chat_server: Callable[..., Any], path: str
+) -> None:
+    """Turned away before the upstream is asked, with Retry-After; places are given back."""
+    answer = threading.Event()
+    body = {"choices": [{"message": {"content": "It has eight lanes."}}], "output": []}
+
+    def wait(_: object) -> tuple[int, dict[str, Any]]:
+        answer.wait(10)
+        return 200, body
+
+    upstream = chat_server(wait)
+    asked = {"model": "m", "messages": [], "input": BRIDGE}
+
+    async def run() -> None:
+        settings = {"proxy": {"upstream_url": upstream.base_url, "max_requests": 2}}
+        async with opened(**settings) as (client, service):
+
+            async def ask() -> httpx.Response:
+                return await client.post(f"/v1/{path}", json=asked)
+
+            accepted = [asyncio.create_task(ask()) for _ in range(2)]
+            while service.admission.passing < 2:  # noqa: ASYNC110 -- nothing tells of it
+                await asyncio.sleep(0.001)
+            refused = await ask()
+            assert refused.status_code == 429
+            assert int(refused.headers["retry-after"]) >= 1
+            metrics = (await client.get("/metrics")).text
+            assert "veridical_requests_passing 2.0" in metrics
+            assert 'veridical_shed_total{operation="proxy",reason="overload"} 1.0' in metrics
+            assert (await client.post("/v1/check", json=CHECK)).status_code == 200
+            answer.set()
+            assert [(await one).status_code for one in accepted] == [200, 200]
+            assert service.admission.passing == 0
+            assert (await ask()).status_code == 200
+        assert len(upstream.requests) == 3
+
+    anyio.run(run)
+
+
+def test_a_client_that_leaves_its_stream_gives_its_place_back() -> None:
+    event = b'data: {"choices":[{"index":0,"delta":{"content":"It has eight lanes. "}}]}\n\n'
+    upstream = Upstream([[event] * 200_000])
+
+    async def run() -> None:
+        with serving(upstream.app()) as address:
+            app = create_app(
+                Settings.load(proxy={"upstream_url": f"{address}/v1"}),
+                backend=FakeBackend(lambda _: fake_estimate(0.9)),
+            )
+            with serving(app) as proxy:
+                admission = app.state.service.admission
+                async with (
+                    httpx.AsyncClient() as client,
+                    client.stream("POST", f"{proxy}/v1/chat/completions", json={}) as reply,
+                ):
+                    await anext(reply.aiter_lines())
+                    assert admission.passing == 1
+                with anyio.fail_after(10):
+                    while admission.passing:  # noqa: ASYNC110 -- nothing tells of it
+                        await asyncio.sleep(0.01)
+
+    anyio.run(run)
+
+
+def test_without_an_upstream_the_proxy_says_what_to_set(opened: Open) -> None:
+    async def work(client: httpx.AsyncClient, _: Service) -> None:
+        for path in ("chat/completions", "responses"):
+            reply = await client.post(f"/v1/{path}", json={})
+            assert reply.status_code == 503
+            assert "proxy.upstream_url" in reply.json()["error"]["message"]
+
+    use(opened, work)

@@ -225,6 +225,7 @@ function colours() {
     document.querySelector("meta[name=color-scheme]").content = choice === "auto" ? "light dark" : choice;
     byId("theme").textContent = choice.charAt(0).toUpperCase() + choice.slice(1);
     byId("theme").setAttribute("aria-label", `Colours: ${said[choice]}`);
+    byId("theme").title = `Colours: ${said[choice]}`;
     localStorage.setItem("veridical.colours", choice);
     return choice;
   };

@@ -4,7 +4,7 @@ import { card } from "./card.js";
 import { byId, h, s } from "./dom.js";
 import { MarkedText } from "./marks.js";
 import { Text, oneLine } from "./text.js";
-import { capital, checked, count, denominators, headline, listed, look, reason, tone, tones } from "./words.js";
+import { capital, checked, count, denominators, headline, listed, look, missing, reason, tone, tones } from "./words.js";
 
 const EVERY_MS = 100; // how often what comes in is drawn
 const wide = matchMedia("(min-width: 61em)");
@@ -221,7 +221,7 @@ export class View {
     if (!this.summary) return;
     const flagged = [...this.claims.values()].filter((claim) => claim.flagged).length;
     byId("headline").textContent = headline(this.summary, flagged);
-    byId("totals").textContent = denominators(this.summary);
+    byId("totals").textContent = denominators(this.summary) + missing(this.claims.values());
     byId("top").className = `top o-${this.summary.outcome}`;
   }
 

@@ -76,6 +76,17 @@ export function headline(summary, flagged) {
   return "Nothing to check: no checkable claim in this answer";
 }
 
+/** Say why claims have no verdict, and of how many: "" if all have one. */
+export function missing(claims) {
+  const reasons = new Map();
+  for (const claim of claims) {
+    if (tone(claim) !== "undetermined" || !claim.p1.unmeasured) continue;
+    reasons.set(claim.p1.unmeasured, (reasons.get(claim.p1.unmeasured) ?? 0) + 1);
+  }
+  const said = [...reasons].map(([name, n]) => `${n.toLocaleString("en")} because ${unmeasured(name)}`);
+  return said.length ? `; not measured: ${said.join(", ")}` : "";
+}
+
 /** Say how much was checked out of how much, and what was skipped and why. */
 export function denominators(summary) {
   const skipped = Object.entries(summary.skipped)

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Outcome
 from veridical.core.types import ClaimKind
+from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
-from veridical.orchestrator import Orchestrator, Skipped, VerificationConfig, annotate
+from veridical.orchestrator import (
+    Failure,
+    FailureKind,
+    Orchestrator,
+    Skipped,
+    VerificationConfig,
+    annotate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -27,6 +35,9 @@ TOO_LONG = "too_long"
 UNREADABLE = "unreadable_reply"
 BROKE_OFF = "upstream_broke_off"
 INTERNAL = "internal_error"
+
+_OVERLOADED = Failure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
+"""The service turned the check away: no failure, its answers go out unverified instead of late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +97,15 @@ def undetermined(text: str, reason: str) -> Judged:
 class Checking:
     """Verifies texts, so many at once; what goes wrong is a reason, never an exception."""
 
-    def __init__(self, verifier: Checks, policy: Policy, settings: ProxySettings) -> None:
+    def __init__(
+        self,
+        verifier: Checks,
+        policy: Policy,
+        settings: ProxySettings,
+        shed: Callable[[], object] = lambda: None,
+    ) -> None:
         self._verifier = verifier
+        self._shed = shed
         self._policy = policy
         self._settings = settings
         self._running = 0
@@ -99,6 +117,7 @@ class Checking:
         if len(text) > MOST_CHARACTERS:
             return undetermined(text, TOO_LONG)
         if self._running >= self._settings.max_concurrent_checks:
+            self._shed()
             return undetermined(text, Skipped.LOAD.value)
         self._running += 1
         try:
@@ -181,4 +200,6 @@ def _reason(answer: Answer) -> str | None:
     failure = answer.failure
     if failure is None:
         return None
+    if failure == _OVERLOADED:
+        return Skipped.LOAD.value
     return f"{failure.kind.value}: {failure.detail}" if failure.detail else failure.kind.value

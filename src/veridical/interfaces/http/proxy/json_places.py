@@ -73,6 +73,14 @@ def with_last(text: str, value: str, *, key: str | None = None, start: int = 0) 
     return Edit(place, place, ("," if items else "") + named)
 
 
+def with_member(text: str, start: int, key: str, value: str) -> Edit:
+    """Return the edit that gives a member of the object at `start` a value, JSON text itself."""
+    place = member(text, start, key)
+    if place is None:
+        return with_last(text, value, key=key, start=start)
+    return Edit(place.start, place.end, value)
+
+
 def edited(text: str, edits: Iterable[Edit]) -> str:
     """Return the text with all edits, which do not overlap."""
     for edit in sorted(edits, key=lambda each: each.start, reverse=True):

@@ -21,7 +21,7 @@ def _inlined(schema: Any, kinds: dict[str, Any]) -> Any:  # noqa: ANN401 -- JSON
 _options = Options.model_json_schema()
 _REQUEST = {
     "type": "object",
-    "description": "A request for a chat completion, as the upstream takes it, and our own field.",
+    "description": "A request as the upstream takes it, and our own field.",
     "properties": {FIELD: _inlined(_options, _options.get("$defs", {}))},
     "additionalProperties": True,
 }
@@ -52,11 +52,34 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
-CHAT: dict[str, Any] = {
-    "requestBody": {"required": True, "content": _json(_REQUEST)},
-}
+def posted(example: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of a route to which requests like this one are sent."""
+    content = {"application/json": {"schema": _REQUEST, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+_EVIDENCE = "[S1] The bridge was opened in 1998. It carries eight lanes."
+_QUESTION = "How many lanes has the bridge?"
+CHAT: dict[str, Any] = posted(
+    {
+        "model": "gpt-4.1-mini",
+        "messages": [
+            {"role": "system", "content": _EVIDENCE},
+            {"role": "user", "content": _QUESTION},
+        ],
+        FIELD: {"on_failure": "flag"},
+    }
+)
+RESPONSE: dict[str, Any] = posted(
+    {
+        "model": "gpt-4.1-mini",
+        "instructions": _EVIDENCE,
+        "input": _QUESTION,
+        FIELD: {"on_failure": "flag"},
+    }
+)
 MODELS: dict[str, Any] = {}
-RESPONSES: dict[int | str, dict[str, Any]] = {
+ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "What the upstream answers; `text/event-stream` if a stream was asked for.",
         "content": {**_json(_REPLY), "text/event-stream": {"schema": {"type": "string"}}},

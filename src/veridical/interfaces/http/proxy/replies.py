@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from veridical.interfaces.http.proxy.json_places import (
     Edit,
@@ -19,7 +19,7 @@ from veridical.interfaces.http.proxy.json_places import (
 from veridical.interfaces.http.proxy.options import FIELD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from veridical.interfaces.http.proxy.settling import Settling
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +45,27 @@ class Reply:
         """The choices that call tools."""
         return frozenset(choice.index for choice in self.choices if choice.calls_tools)
 
-    def changed(self, texts: Mapping[int, str], withheld: Mapping[int, str], verdict: Any) -> bytes:  # noqa: ANN401 -- JSON
-        """Return the reply with other texts, with notices for choices withheld, and the verdict.
+    @property
+    def texts(self) -> dict[int, str]:
+        """The texts by the index of their choice."""
+        return {choice.index: choice.text for choice in self.choices}
+
+    def changed(self, settling: Settling) -> bytes:
+        """Return the reply with marks, with notices for choices withheld, and with the verdict.
 
         Everything else is as it came.
         """
+        marked, withheld = settling.marked, settling.withheld
         edits = []
         for choice in self.choices:
             if choice.index in withheld:
                 notice = _withheld(choice.index, withheld[choice.index])
                 edits.append(Edit(choice.place.start, choice.place.end, notice))
-            elif choice.index in texts and choice.content is not None:
-                written = json.dumps(texts[choice.index], ensure_ascii=False)
+            elif choice.index in marked and choice.content is not None:
+                written = json.dumps(marked[choice.index], ensure_ascii=False)
                 edits.append(Edit(choice.content.start, choice.content.end, written))
-        edits.append(with_last(self.text, dumped(verdict), key=FIELD))
-        # Half a character that stood there escaped has no UTF-8.
-        return edited(self.text, edits).encode("utf-8", "backslashreplace")
+        edits.append(with_last(self.text, dumped(settling.verdict), key=FIELD))
+        return encoded(edited(self.text, edits))
 
 
 def read_reply(body: bytes) -> Reply | None:
@@ -117,3 +122,8 @@ def _withheld(index: int, notice: str) -> str:
 def dumped(value: object) -> str:
     """Return JSON text in one line, in ASCII."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))
+
+
+def encoded(text: str) -> bytes:
+    """Return JSON text as bytes; half a character that stood there escaped has no UTF-8."""
+    return text.encode("utf-8", "backslashreplace")

@@ -5,24 +5,29 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from veridical.core.policy import Policy
-from veridical.interfaces.http.proxy.asked import read
+from veridical.interfaces.http.proxy import openapi
+from veridical.interfaces.http.proxy.asked import chat_turns, read
 from veridical.interfaces.http.proxy.checking import (
     BROKE_OFF,
     UNREADABLE,
     Checking,
     undetermined,
 )
-from veridical.interfaces.http.proxy.openapi import CHAT, MODELS, RESPONSES
 from veridical.interfaces.http.proxy.options import FieldError
 from veridical.interfaces.http.proxy.replies import read_reply
+from veridical.interfaces.http.proxy.responses import (
+    ResponseTranscript,
+    read_response,
+    response_turns,
+)
 from veridical.interfaces.http.proxy.settling import Settling, headers_of
-from veridical.interfaces.http.proxy.streams import Heard, error_event
+from veridical.interfaces.http.proxy.streams import ChatTranscript, Heard, error_event
 from veridical.interfaces.http.proxy.upstream import (
     Upstream,
     UpstreamError,
@@ -36,30 +41,60 @@ if TYPE_CHECKING:
     from fastapi.params import Depends
     from httpx2 import Response as Upstreams
 
-    from veridical.interfaces.http.proxy.asked import Asked
+    from veridical.interfaces.http.proxy.asked import Asked, Turns
     from veridical.interfaces.http.proxy.checking import Judged
+    from veridical.interfaces.http.proxy.streams import Transcript
     from veridical.orchestrator.checkpoint import Checks
     from veridical.settings_blocks import ProxySettings
 
 HTTP_OK = 200
 EVENTS = "text/event-stream"
 UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-PATH = "/chat/completions"
 
 
-def build_proxy_router(
+class Reply(Protocol):
+    """A reply in one piece: its texts by the index of their choice, and which ones call tools."""
+
+    @property
+    def texts(self) -> dict[int, str]: ...  # noqa: D102 -- see above
+
+    @property
+    def calling(self) -> frozenset[int]: ...  # noqa: D102 -- see above
+
+    def changed(self, settling: Settling) -> bytes:
+        """Return the reply with what was settled, and with the verdict."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the requests, replies and streams of one address are read."""
+
+    path: str
+    turns: Callable[[Mapping[str, Any]], Turns]
+    reply: Callable[[bytes], Reply | None]
+    transcript: Callable[[], Transcript]
+
+
+CHAT = Shape("/chat/completions", chat_turns, read_reply, ChatTranscript)
+RESPONSES = Shape("/responses", response_turns, read_response, ResponseTranscript)
+
+
+def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
     verifier: Checks,
     settings: ProxySettings,
     *,
     policy: Policy | None = None,
     dependencies: Sequence[Depends] = (),
     forward_authorization: bool | Callable[[Request], bool] = True,
+    shed: Callable[[], object] = lambda: None,
 ) -> APIRouter:
-    """Return the routes `POST /v1/chat/completions` and `GET /v1/models` of the proxy.
+    """Return the routes `/v1/chat/completions`, `/v1/responses` and `/v1/models` of the proxy.
 
     `verifier` is open as long as the application runs; requests change `policy` (default: its own).
     `dependencies` hold for each route. `forward_authorization` says, or says of a request, whether
     its header `Authorization` is for the upstream: not where that holds a key of this service.
+    `shed` is told of each answer that is left unverified for `max_concurrent_checks`.
     `ConfigurationError` if the upstream's address is none.
 
         app.include_router(build_proxy_router(verifier, settings.proxy))
@@ -67,7 +102,8 @@ def build_proxy_router(
     ensure_installed()
     rules = policy or getattr(verifier, "policy", None) or Policy()
     upstream = Upstream(settings)
-    proxy = _Proxy(upstream, Checking(verifier, rules, settings), settings, forward_authorization)
+    checking = Checking(verifier, rules, settings, shed)
+    proxy = _Proxy(upstream, checking, settings, forward_authorization)
 
     @asynccontextmanager
     async def closing(_: object) -> AsyncIterator[None]:
@@ -77,12 +113,14 @@ def build_proxy_router(
     router = APIRouter(
         prefix="/v1", tags=["proxy"], dependencies=list(dependencies), lifespan=closing
     )
-    router.add_api_route(
-        PATH, proxy.chat, methods=["POST"], responses=RESPONSES, openapi_extra=CHAT
-    )
-    router.add_api_route(
-        "/models", proxy.models, methods=["GET"], responses=RESPONSES, openapi_extra=MODELS
-    )
+    for path, method, answer, said in (
+        (CHAT.path, "POST", proxy.chat, openapi.CHAT),
+        (RESPONSES.path, "POST", proxy.responses, openapi.RESPONSE),
+        ("/models", "GET", proxy.models, openapi.MODELS),
+    ):
+        router.add_api_route(
+            path, answer, methods=[method], responses=openapi.ANSWERS, openapi_extra=said
+        )
     return router
 
 
@@ -97,20 +135,11 @@ class _Proxy:
 
     async def chat(self, request: Request) -> Response:
         """Pass a chat completion on, and its answer back with a verdict."""
-        body = await request.body()
-        try:
-            asked = read(body, self.settings)
-        except FieldError as error:
-            return _error(400, "invalid_request_error", "invalid_field", str(error), error.where)
-        try:
-            reply = await self._send(request, body if asked is None else asked.body)
-            if asked is None or not asked.options.verify or reply.status_code != HTTP_OK:
-                return await _relayed(reply)
-            if _is_stream(reply):
-                return _streaming(self._verified_stream(request, asked, reply), reply)
-            return await self._verified(request, asked, reply)
-        except UpstreamError as error:
-            return _upstream_error(error)
+        return await self._answer(request, CHAT)
+
+    async def responses(self, request: Request) -> Response:
+        """Pass a request for a response on, and that back with a verdict."""
+        return await self._answer(request, RESPONSES)
 
     async def models(self, request: Request) -> Response:
         """List the models of the upstream."""
@@ -120,68 +149,72 @@ class _Proxy:
         except UpstreamError as error:
             return _upstream_error(error)
 
-    async def _send(self, request: Request, body: bytes, path: str = PATH) -> Upstreams:
+    async def _answer(self, request: Request, shape: Shape) -> Response:
+        body = await request.body()
+        try:
+            asked = read(body, self.settings, shape.turns)
+        except FieldError as error:
+            return _error(400, "invalid_request_error", "invalid_field", str(error), error.where)
+        try:
+            reply = await self._send(request, body if asked is None else asked.body, shape.path)
+            if asked is None or not asked.options.verify or reply.status_code != HTTP_OK:
+                return await _relayed(reply)
+            exchange = _Exchange(self, request, shape, asked)
+            if _is_stream(reply):
+                return _streaming(exchange.stream(reply), reply)
+            return await exchange.whole(reply)
+        except UpstreamError as error:
+            return _upstream_error(error)
+
+    async def _send(self, request: Request, body: bytes, path: str) -> Upstreams:
         forward = self.forward if isinstance(self.forward, bool) else self.forward(request)
         return await self.upstream.send(
             request.method, _path(path, request), request.headers, body, authorization=forward
         )
 
-    async def _another(self, request: Request, body: bytes) -> Upstreams:
+    async def send_again(self, request: Request, body: bytes, path: str) -> Upstreams:
         """Return the reply to a second attempt; `UpstreamError` if it is none that can be used."""
-        reply = await self._send(request, body)
+        reply = await self._send(request, body, path)
         if reply.status_code != HTTP_OK:
             await reply.aclose()
             raise UpstreamError(502, "upstream_error", "the upstream refused another attempt")
         return reply
 
-    # --- in one piece ------------------------------------------------------------------------
 
-    async def _verified(self, request: Request, asked: Asked, reply: Upstreams) -> Response:
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request, and what becomes of the reply to it."""
+
+    proxy: _Proxy
+    request: Request
+    shape: Shape
+    asked: Asked
+
+    async def whole(self, reply: Upstreams) -> Response:
+        """Return a reply in one piece with its verdict."""
         body = await _body(reply)
-        found = read_reply(body)
+        found = self.shape.reply(body)
         if found is None:
             lost = {0: undetermined("", UNREADABLE)}
             return Response(body, headers=returned(reply.headers) | headers_of(lost))
         attempts = [found]
 
         async def again(answer: str, guidance: str) -> str:
-            more = await self._another(request, asked.again(answer, guidance))
-            written = read_reply(await _body(more))
+            written = self.shape.reply(await _body(await self._another(answer, guidance)))
             if written is None or written.calling:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
             attempts.append(written)
-            return written.choices[0].text
+            return next(iter(written.texts.values()))
 
-        texts = {choice.index: choice.text for choice in found.choices}
-        judged = await self._judged(texts, found.calling, asked, again)
-        settling = Settling(asked, judged, found.calling)
+        judged = await self._judged(found.texts, found.calling, again)
         best = attempts[next(iter(judged.values())).number - 1]
-        changed = best.changed(settling.marked, settling.withheld, settling.verdict)
-        headers = returned(reply.headers) | headers_of(judged)
-        return Response(changed, headers=headers)
+        changed = best.changed(Settling(self.asked, judged, found.calling))
+        return Response(changed, headers=returned(reply.headers) | headers_of(judged))
 
-    async def _judged(
-        self,
-        texts: Mapping[int, str],
-        calling: Collection[int],
-        asked: Asked,
-        again: Callable[[str, str], Awaitable[str]],
-    ) -> dict[int, Judged]:
-        """Return the verdicts; only the text of a single choice without calls is written again."""
-        alone = len(texts) == 1 and not calling and asked.options.on_failure == "retry"
-        found = await asyncio.gather(
-            *(self.checking.judge(text, asked, again if alone else None) for text in texts.values())
-        )
-        return dict(zip(texts, found, strict=True))
-
-    # --- in pieces ---------------------------------------------------------------------------
-
-    async def _verified_stream(
-        self, request: Request, asked: Asked, reply: Upstreams
-    ) -> AsyncIterator[bytes]:
+    async def stream(self, reply: Upstreams) -> AsyncIterator[bytes]:
         """Pass events on as they come; hold them back if they may have to be replaced."""
-        hold = asked.options.on_failure in {"retry", "block"}
-        attempts = [Heard()]
+        hold = self.asked.options.on_failure in {"retry", "block"}
+        attempts = [Heard(self.shape.transcript())]
         async for event in attempts[0].listen(reply):
             if hold:
                 attempts[0].kept.append(event)
@@ -193,8 +226,8 @@ class _Proxy:
             return
 
         async def again(answer: str, guidance: str) -> str:
-            more = await self._another(request, asked.again(answer, guidance))
-            heard = Heard()
+            heard = Heard(self.shape.transcript())
+            more = await self._another(answer, guidance)
             heard.kept += [event async for event in heard.listen(more)]
             if heard.unusable:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
@@ -203,18 +236,31 @@ class _Proxy:
 
         first = attempts[0].transcript
         texts = first.whole() or {0: ""}
-        judged = {} if first.failed else await self._judged(texts, first.calling, asked, again)
-        number = next(iter(judged.values())).number if judged else 1
-        best = attempts[number - 1]
-        settling = Settling(asked, judged, first.calling)
-        if settling.withheld:
-            yield first.chunk(settling.withheld, finish="content_filter")
-        else:
-            for event in best.kept:
-                yield event
-        if judged:
-            yield best.transcript.chunk(settling.legends, verdict=settling.verdict)
-        yield best.end
+        judged = {} if first.failed else await self._judged(texts, first.calling, again)
+        best = attempts[next(iter(judged.values())).number - 1 if judged else 0]
+        settling = Settling(self.asked, judged, first.calling)
+        for event in best.transcript.shown(best.kept, settling):
+            yield event
+        yield best.transcript.closing(settling, best.end) if judged else best.end
+
+    async def _another(self, answer: str, guidance: str) -> Upstreams:
+        body = self.asked.again(answer, guidance)
+        return await self.proxy.send_again(self.request, body, self.shape.path)
+
+    async def _judged(
+        self,
+        texts: Mapping[int, str],
+        calling: Collection[int],
+        again: Callable[[str, str], Awaitable[str]],
+    ) -> dict[int, Judged]:
+        """Return the verdicts; only the text of a single choice without calls is written again."""
+        wanted = self.asked.options.on_failure == "retry" and self.asked.turns.repeatable
+        alone = wanted and len(texts) == 1 and not calling
+        judge = self.proxy.checking.judge
+        found = await asyncio.gather(
+            *(judge(text, self.asked, again if alone else None) for text in texts.values())
+        )
+        return dict(zip(texts, found, strict=True))
 
 
 # --- what goes back as it came ---------------------------------------------------------------

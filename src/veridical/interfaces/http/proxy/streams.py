@@ -6,15 +6,17 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.interfaces.http.proxy.options import FIELD
 from veridical.interfaces.http.proxy.replies import calls_tools, dumped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 
     from httpx2 import Response
+
+    from veridical.interfaces.http.proxy.settling import Settling
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(rb"\r\n|\n|\r")
@@ -50,12 +52,48 @@ def data_of(event: bytes) -> bytes:
     return b"\n".join(line[5:].removeprefix(b" ") for line in lines)
 
 
-@dataclass
-class Transcript:
-    """What a stream has said so far: texts by the index of their choice, and its head.
+def read_data(data: bytes) -> dict[str, Any] | None:
+    """Return the JSON object that an event holds; None if it holds none."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+class Transcript(Protocol):
+    """What a stream has said so far, and how it is ended.
 
     `calling` are the choices that call tools; `failed` says that it told of an error.
     """
+
+    calling: set[int]
+    failed: bool
+
+    def note(self, data: bytes) -> None:
+        """Note the data of an event; what cannot be read is nothing to verify."""
+        ...
+
+    def whole(self) -> dict[int, str]:
+        """Return the texts by the index of their choice."""
+        ...
+
+    def ends(self, data: bytes) -> bool:
+        """Say whether the data are of the event that ends the stream."""
+        ...
+
+    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+        """Return those of the events held back that may be seen."""
+        ...
+
+    def closing(self, settling: Settling, end: bytes) -> bytes:
+        """Return the events that end the stream: what is to be added, the verdict, and `end`."""
+        ...
+
+
+@dataclass
+class ChatTranscript:
+    """A `Transcript` of a chat completion: texts by the index of their choice, and its head."""
 
     texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     calling: set[int] = field(default_factory=set)
@@ -64,17 +102,13 @@ class Transcript:
 
     def note(self, data: bytes) -> None:
         """Note the data of an event; what cannot be read is nothing to verify."""
-        try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(chunk, dict):
+        chunk = read_data(data)
+        if chunk is None:
             return
         self.failed = self.failed or bool(chunk.get("error"))
         if not self.head and "id" in chunk:
             self.head = {key: chunk[key] for key in ("id", "created", "model") if key in chunk}
-        choices = chunk.get("choices")
-        for number, choice in enumerate(choices if isinstance(choices, list) else []):
+        for number, choice in enumerate(_choices(chunk)):
             if isinstance(choice, dict):
                 self._note_choice(choice, number)
 
@@ -88,6 +122,24 @@ class Transcript:
     def whole(self) -> dict[int, str]:
         """Return the texts."""
         return {index: "".join(parts) for index, parts in self.texts.items()}
+
+    def ends(self, data: bytes) -> bool:
+        """Say whether the data are of the event that ends the stream."""
+        return data.startswith(DONE)
+
+    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+        """Return the events without those of choices that are withheld."""
+        hidden = settling.withheld
+        for event in kept:
+            shown = _without(event, hidden) if hidden else event
+            if shown:
+                yield shown
+
+    def closing(self, settling: Settling, end: bytes) -> bytes:
+        """Return notices for choices withheld, legends for the others, the verdict, and `end`."""
+        hidden = settling.withheld
+        notices = self.chunk(hidden, finish="content_filter") if hidden else b""
+        return notices + self.chunk(settling.legends, verdict=settling.verdict) + end
 
     def chunk(
         self,
@@ -115,6 +167,30 @@ class Transcript:
         return b"data: " + dumped(body).encode() + b"\n\n"
 
 
+def _choices(chunk: Mapping[str, Any]) -> list[Any]:
+    choices = chunk.get("choices")
+    return choices if isinstance(choices, list) else []
+
+
+def _index(choice: object, number: int) -> int:
+    """Return the index of a choice: what it says, else its place."""
+    index = choice.get("index", number) if isinstance(choice, dict) else number
+    return index if isinstance(index, int) else number
+
+
+def _without(event: bytes, hidden: Collection[int]) -> bytes:
+    """Return an event without those choices; b"" if nothing is left, or it cannot be read."""
+    data = data_of(event)
+    chunk = read_data(data)
+    if chunk is None:
+        return b"" if data else event
+    choices = _choices(chunk)
+    left = [choice for number, choice in enumerate(choices) if _index(choice, number) not in hidden]
+    if len(left) == len(choices):
+        return event
+    return b"data: " + dumped({**chunk, "choices": left}).encode() + b"\n\n" if left else b""
+
+
 @dataclass
 class Heard:
     """One stream that was listened to; `kept` are the events that were held back.
@@ -122,7 +198,7 @@ class Heard:
     `end` is the event that ends it, and what comes behind that.
     """
 
-    transcript: Transcript = field(default_factory=Transcript)
+    transcript: Transcript = field(default_factory=ChatTranscript)
     kept: list[bytes] = field(default_factory=list)
     end: bytes = b""
     broke_off: bool = False
@@ -141,14 +217,14 @@ class Heard:
             async for data in reply.aiter_bytes():
                 for event in events.feed(data):
                     said = data_of(event)
-                    if self.end or said.startswith(DONE):
+                    if self.end or self.transcript.ends(said):
                         self.end += event
                         continue
                     yield event
                     # Noted only now: the client does not wait for it.
                     self.transcript.note(said)
             rest = events.rest()
-            if data_of(rest).startswith(DONE):
+            if self.transcript.ends(data_of(rest)):
                 self.end += rest
             elif rest:
                 yield rest

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from veridical.interfaces.http.proxy.asked import Asked, read
+from veridical.interfaces.http.proxy.asked import Asked, chat_turns, read
 from veridical.interfaces.http.proxy.options import FieldError
 from veridical.settings_blocks import ProxySettings
 
@@ -18,18 +18,18 @@ def asked(ours: Json = None, **more: Json) -> Asked:
     body = {"model": "m", "messages": MESSAGES, **more}
     if ours is not None:
         body["veridical"] = ours
-    found = read(json.dumps(body).encode(), ProxySettings())
+    found = read(json.dumps(body).encode(), ProxySettings(), chat_turns)
     assert found is not None
     return found
 
 
 def test_our_field_is_taken_out_and_the_rest_stays_byte_for_byte() -> None:
     body = b'{ "model":"m",\n "veridical" : {"verify": true},  "messages": [], "x": 1.50e0 }'
-    found = read(body, ProxySettings())
+    found = read(body, ProxySettings(), chat_turns)
     assert found is not None
     assert found.body == b'{ "model":"m",\n "messages": [], "x": 1.50e0 }'
     untouched = b'{"model": "\\u00e9\xc3\xa9", "messages": [ ], "stream":false}'
-    found = read(untouched, ProxySettings())
+    found = read(untouched, ProxySettings(), chat_turns)
     assert found is not None
     assert found.body == untouched
 
@@ -37,7 +37,7 @@ def test_our_field_is_taken_out_and_the_rest_stays_byte_for_byte() -> None:
 def test_messages_are_the_evidence_in_the_roles_of_the_settings() -> None:
     assert asked().sources == {"system-1": "S.", "user-1": "Q?"}
     body = json.dumps({"messages": MESSAGES}).encode()
-    found = read(body, ProxySettings(evidence=["system"]))
+    found = read(body, ProxySettings(evidence=["system"]), chat_turns)
     assert found is not None
     assert found.sources == {"system-1": "S."}
     assert asked({"evidence": ["user"]}).sources == {"user-1": "Q?"}
@@ -67,6 +67,7 @@ def test_in_json_mode_no_mark_may_stand() -> None:
     assert asked().prose
     assert asked(response_format={"type": "text"}).prose
     assert not asked(response_format={"type": "json_object"}).prose
+    assert not asked(response_format={"type": []}).prose
     assert not asked(response_format={"type": "json_schema", "json_schema": {}}).prose
 
 
@@ -94,12 +95,12 @@ def test_what_is_wrong_with_our_field_is_said_without_its_text(ours: Json, where
 
 def test_our_field_may_not_stand_there_twice() -> None:
     with pytest.raises(FieldError, match="twice"):
-        read(b'{"veridical": {}, "veridical": {"verify": false}}', ProxySettings())
+        read(b'{"veridical": {}, "veridical": {"verify": false}}', ProxySettings(), chat_turns)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff", b"[" * 100_000, b"null"])
 def test_what_cannot_be_read_is_left_to_the_upstream(body: bytes) -> None:
-    assert read(body, ProxySettings()) is None
+    assert read(body, ProxySettings(), chat_turns) is None
 
 
 def test_another_attempt_has_the_answer_and_the_guidance_at_its_end() -> None:

@@ -1,10 +1,10 @@
-"""The proxy over real sockets, in front of an upstream that says what it is told to."""
+"""Chat completions through the proxy, asked for by the official client."""
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, TypeAlias
@@ -16,16 +16,15 @@ pytest.importorskip("openai")
 
 import httpx2
 import openai
-from fastapi import FastAPI
 
-from _upstream import Upstream, serving
+from _upstream import Upstream
 from veridical import Verifier
 from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.interfaces.http.proxy import build_proxy_router
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
 from veridical.settings_blocks import ProxySettings
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FakeBackend
 
 EVIDENCE = "The bridge opened in 1998. It carries eight lanes."
 WRONG = "The bridge opened in 1998. It has six lanes."
@@ -41,13 +40,6 @@ TOOL_CALL = {
 }
 Start = Callable[..., str]
 Value: TypeAlias = Any
-
-
-def judge(query: Query) -> Measurement:
-    """Six lanes are contradicted; the rest is supported wherever there is evidence."""
-    if "six" in query.claim:
-        return fake_estimate(0.02, 0.95)
-    return fake_estimate(0.97 if "1998" in query.context else 0.1)
 
 
 def unmeasured(_: Query) -> Measurement:
@@ -82,27 +74,6 @@ def chunk(delta: dict[str, Any], finish: str | None = None, index: int = 0) -> b
 def stream(text: str) -> list[bytes]:
     pieces = [chunk({"content": f"{word} "}) for word in text.split()]
     return [*pieces, chunk({}, "stop"), b"data: [DONE]\n\n"]
-
-
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Start the proxy in front of an upstream; its address with `/v1`."""
-    with ExitStack() as stack:
-
-        def begin(upstream: Upstream | None, verifier: Value = None, **more: Value) -> str:
-            if upstream is not None:
-                more["upstream_url"] = stack.enter_context(serving(upstream.app())) + "/v1"
-            forward = more.pop("forward_authorization", True)
-            app = FastAPI()
-            router = build_proxy_router(
-                verifier or Verifier(FakeBackend(judge)),
-                ProxySettings(**more),
-                forward_authorization=forward,
-            )
-            app.include_router(router)
-            return stack.enter_context(serving(app)) + "/v1"
-
-        yield begin
 
 
 def ask(url: str, ours: Value = None, **more: Value) -> Value:
@@ -533,6 +504,26 @@ def test_a_stream_that_is_blocked_never_shows_its_text(start: Start) -> None:
     chunks = list(ask(url, stream=True))
     assert chunks[0].choices[0].finish_reason == "content_filter"
     assert heard(chunks)[0].startswith("This answer was withheld")
+
+
+def test_of_several_streamed_choices_only_the_blocked_one_is_withheld(start: Start) -> None:
+    both = {"id": "c1", "choices": [{"index": n, "delta": {"content": "!"}} for n in range(2)]}
+    pieces = [
+        chunk({"content": RIGHT}),
+        chunk({"content": WRONG}, index=1),
+        b"data: " + json.dumps(both).encode() + b"\n\n",
+        chunk({}, "length"),
+        chunk({}, "stop", index=1),
+        b"data: [DONE]\n\n",
+    ]
+    texts, ends = {0: "", 1: ""}, {}
+    for one in ask(start(Upstream([pieces]), on_failure="block"), stream=True, n=2):
+        for choice in one.choices:
+            texts[choice.index] += choice.delta.content or ""
+            ends[choice.index] = choice.finish_reason or ends.get(choice.index)
+    assert texts[0] == f"{RIGHT}!"
+    assert texts[1].startswith("This answer was withheld")
+    assert ends == {0: "length", 1: "content_filter"}
 
 
 def test_a_stream_that_passes_the_block_is_what_the_upstream_said(start: Start) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.interfaces.http.proxy.streams import Events, Transcript, data_of
+from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, data_of
 
 ENDS = st.sampled_from([b"\n", b"\r\n"])
 LINES = st.sampled_from([b'data: {"a": 1}', b"data:x", b": note", b"event: e", b"id: 7"])
@@ -44,7 +44,7 @@ def test_data_may_have_several_lines() -> None:
 
 
 def test_texts_are_put_together_by_choice() -> None:
-    heard = Transcript()
+    heard = ChatTranscript()
     for index, text in ((0, "A"), (1, "X"), (0, "B"), (1, None)):
         choice = {"index": index, "delta": {"content": text}}
         heard.note(json.dumps({"id": "i", "model": "m", "choices": [choice]}).encode())
@@ -64,7 +64,7 @@ def test_texts_are_put_together_by_choice() -> None:
     )
 )
 def test_no_chunk_breaks_it(chunk: object) -> None:
-    heard = Transcript()
+    heard = ChatTranscript()
     heard.note(json.dumps(chunk).encode())
     heard.note(b"\xff{")
     assert all(isinstance(text, str) for text in heard.whole().values())

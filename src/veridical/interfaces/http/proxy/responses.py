@@ -1,0 +1,313 @@
+"""The shape of the Responses API: requests, replies, and streams.
+
+A reply is one answer: its texts are verified as the one text that the official client shows as
+`output_text`. What is said behind it is a message of its own, at the end of `output`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from veridical.interfaces.http.proxy.asked import Turns, is_prose
+from veridical.interfaces.http.proxy.json_places import (
+    Edit,
+    Place,
+    edited,
+    elements,
+    member,
+    members,
+    with_last,
+    with_member,
+)
+from veridical.interfaces.http.proxy.options import FIELD
+from veridical.interfaces.http.proxy.replies import dumped, encoded
+from veridical.interfaces.http.proxy.streams import Events, data_of, read_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from veridical.interfaces.http.proxy.settling import Settling
+
+ONLY = 0
+"""The index of the one answer that a reply is."""
+
+_HARMLESS = frozenset(
+    {
+        "code_interpreter_call",
+        "file_search_call",
+        "image_generation_call",
+        "mcp_call",
+        "mcp_list_tools",
+        "message",
+        "reasoning",
+        "web_search_call",
+    }
+)
+"""Items of an output after which nothing is for the client to do; any other calls a tool."""
+
+_OPENING = frozenset({"response.created", "response.queued", "response.in_progress"})
+_ENDING = frozenset({"response.completed", "response.incomplete"})
+_FAILING = frozenset({"response.failed", "error"})
+_OUR_ID = "msg_veridical"
+
+
+# --- requests --------------------------------------------------------------------------------
+
+
+def response_turns(values: Mapping[str, Any]) -> Turns:
+    """Return what a request for a response says; `instructions` count as the system's."""
+    given, text = values.get("input"), values.get("text")
+    messages: list[object] = [{"role": "system", "content": values.get("instructions")}]
+    if isinstance(given, str):
+        messages.append({"role": "user", "content": given})
+    elif isinstance(given, list):
+        messages += map(_message, given)
+    return Turns(
+        "input",
+        messages if values.get("instructions") else messages[1:],
+        is_prose(text.get("format") if isinstance(text, dict) else None),
+        repeatable=values.get("conversation") is None,
+    )
+
+
+def _message(item: object) -> object:
+    """Return an item of the input as a message: the output of a tool is one of the role `tool`."""
+    if isinstance(item, dict) and _kind(item).endswith("_call_output"):
+        return {"role": "tool", "content": item.get("output")}
+    return item
+
+
+def _kind(value: object) -> str:
+    """Return the type that an item, a part or an event says it has; "" if it says none."""
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+# --- replies ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The `output` of the response at `start` of a JSON text, and the texts in it."""
+
+    text: str = field(repr=False)
+    start: int
+    place: Place
+    parts: tuple[Place, ...]
+
+    @property
+    def calls_tools(self) -> bool:
+        return any(map(_calls_tools, self.place.value))
+
+    @property
+    def said(self) -> str:
+        return "".join(part.value["text"] for part in self.parts)
+
+    def edits(self, settling: Settling, *, sent: bool) -> Iterator[Edit]:
+        """Yield the edits that put in what is to be said; `sent` texts stay as they are."""
+        said = None
+        if ONLY in settling.withheld:
+            said = settling.withheld[ONLY]
+            yield Edit(self.place.start, self.place.end, dumped([spoken(said)]))
+            yield self._put("status", dumped("incomplete"))
+            yield self._put("incomplete_details", dumped({"reason": "content_filter"}))
+        elif ONLY in settling.marked:
+            if sent or not self._can_be_marked:
+                said = self.said + settling.legends[ONLY]
+                yield with_last(
+                    self.text, dumped(spoken(settling.legends[ONLY])), start=self.place.start
+                )
+            else:
+                said = settling.marked[ONLY]
+                yield with_member(self.text, self.parts[0].start, "text", dumped(said))
+        if said is not None and member(self.text, self.start, "output_text") is not None:
+            yield self._put("output_text", dumped(said))  # some services say it twice
+        yield self._put(FIELD, dumped(settling.verdict))
+
+    @property
+    def _can_be_marked(self) -> bool:
+        """Whether marks move nothing: annotations count characters of the text."""
+        return len(self.parts) == 1 and not self.parts[0].value.get("annotations")
+
+    def _put(self, key: str, value: str) -> Edit:
+        return with_member(self.text, self.start, key, value)
+
+
+def _read_output(text: str, start: int = 0) -> _Output | None:
+    """Return the output of the response at `start`; None if there is none."""
+    place = member(text, start, "output")
+    if place is None or not isinstance(place.value, list):
+        return None
+    return _Output(text, start, place, tuple(_parts(text, place)))
+
+
+def _parts(text: str, output: Place) -> Iterator[Place]:
+    for item in elements(text, output.start):
+        if _kind(item.value) != "message":
+            continue
+        content = member(text, item.start, "content")
+        if content is not None and isinstance(content.value, list):
+            yield from filter(_is_text, elements(text, content.start))
+
+
+def _is_text(part: Place) -> bool:
+    return _kind(part.value) == "output_text" and isinstance(part.value.get("text"), str)
+
+
+def _calls_tools(item: object) -> bool:
+    return _kind(item) not in _HARMLESS
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseReply:
+    """A reply in one piece."""
+
+    output: _Output
+
+    @property
+    def texts(self) -> dict[int, str]:
+        """The text of the answer."""
+        return {ONLY: self.output.said}
+
+    @property
+    def calling(self) -> frozenset[int]:
+        """The answer, if it calls tools."""
+        return frozenset({ONLY} if self.output.calls_tools else ())
+
+    def changed(self, settling: Settling) -> bytes:
+        """Return the reply with marks or a notice, and with the verdict; else as it came."""
+        return encoded(edited(self.output.text, self.output.edits(settling, sent=False)))
+
+
+def read_response(body: bytes) -> ResponseReply | None:
+    """Return a reply; None if it is none with an output."""
+    try:
+        text = body.decode()
+        members(text, whole=True)
+        output = _read_output(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if output is None else ResponseReply(output)
+
+
+# --- streams ---------------------------------------------------------------------------------
+
+
+@dataclass
+class ResponseTranscript:
+    """A `Transcript` of a response; the event that ends it brings the response as a whole.
+
+    The verdict is put into that event, so that a client meets no event that it does not know.
+    """
+
+    texts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    calling: set[int] = field(default_factory=set)
+    failed: bool = False
+
+    def note(self, data: bytes) -> None:
+        """Note the data of an event; what cannot be read is nothing to verify."""
+        event = read_data(data)
+        if event is None:
+            return
+        kind = _kind(event)
+        self.failed = self.failed or kind in _FAILING or bool(event.get("error"))
+        if kind == "response.output_item.added" and _calls_tools(event.get("item")):
+            self.calling.add(ONLY)
+        # Some services leave the indices out; parts come one after the other.
+        place = f"{event.get('item_id')} {event.get('content_index', 0)}"
+        if kind == "response.output_text.delta" and isinstance(event.get("delta"), str):
+            self.texts[place].append(event["delta"])
+        elif kind == "response.output_text.done" and isinstance(event.get("text"), str):
+            self.texts[place] = [event["text"]]
+
+    def whole(self) -> dict[int, str]:
+        """Return the text of the answer, if there is one."""
+        texts = ("".join(parts) for parts in self.texts.values())
+        return {ONLY: "".join(texts)} if self.texts else {}
+
+    def ends(self, data: bytes) -> bool:
+        """Say whether the data are of the event that ends the stream."""
+        if b'"response.completed"' not in data and b'"response.incomplete"' not in data:
+            return False  # each event is looked at before it goes on
+        return _kind(read_data(data)) in _ENDING
+
+    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+        """Return the events; of an answer that is withheld, those before it was begun."""
+        for event in kept:
+            if not settling.withheld or _kind(read_data(data_of(event))) in _OPENING:
+                yield event
+
+    def closing(self, settling: Settling, end: bytes) -> bytes:
+        """Return what is to be said as a message of its own, then `end` with the verdict in it."""
+        events = Events()
+        first, *rest = [*events.feed(end), events.rest()]
+        try:
+            return _closing(first, settling) + b"".join(rest)
+        except (ValueError, RecursionError, TypeError):
+            return end  # nothing that a verdict could be put into
+
+
+def _closing(event: bytes, settling: Settling) -> bytes:
+    text = data_of(event).decode()
+    response = member(text, 0, "response")
+    output = None if response is None else _read_output(text, response.start)
+    if output is None:
+        return event
+    edits = list(output.edits(settling, sent=True))
+    withheld = ONLY in settling.withheld
+    said = settling.withheld.get(ONLY) or settling.legends.get(ONLY)
+    events: list[dict[str, Any]] = []
+    if said:
+        number = member(text, 0, "sequence_number")
+        since = number.value if number is not None and isinstance(number.value, int) else 0
+        events = list(_speaking(said, 0 if withheld else len(output.place.value), since))
+        if number is not None:
+            edits.append(Edit(number.start, number.end, str(since + len(events))))
+    kind = json.loads(text)["type"]
+    if withheld:
+        kind = "response.incomplete"
+        edits.append(with_member(text, 0, "type", dumped(kind)))
+    spoken_events = b"".join(_written(one["type"], dumped(one).encode()) for one in events)
+    return spoken_events + _written(kind, encoded(edited(text, edits)))
+
+
+def _speaking(said: str, index: int, since: int) -> Iterator[dict[str, Any]]:
+    """Yield the events by which a message comes to be at a place of the output."""
+    item, part = spoken(said), _part(said)
+    where = {"item_id": _OUR_ID, "output_index": index, "content_index": 0}
+    steps: list[tuple[str, dict[str, Any]]] = [
+        (
+            "output_item.added",
+            {"output_index": index, "item": {**item, "status": "in_progress", "content": []}},
+        ),
+        ("content_part.added", {**where, "part": _part("")}),
+        ("output_text.delta", {**where, "delta": said, "logprobs": []}),
+        ("output_text.done", {**where, "text": said, "logprobs": []}),
+        ("content_part.done", {**where, "part": part}),
+        ("output_item.done", {"output_index": index, "item": item}),
+    ]
+    for number, (kind, more) in enumerate(steps, since):
+        yield {"type": f"response.{kind}", "sequence_number": number, **more}
+
+
+def spoken(text: str) -> dict[str, Any]:
+    """Return a message of ours as an item of the output."""
+    return {
+        "type": "message",
+        "id": _OUR_ID,
+        "status": "completed",
+        "role": "assistant",
+        "content": [_part(text)],
+    }
+
+
+def _part(text: str) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
+def _written(kind: str, data: bytes) -> bytes:
+    lines = data.replace(b"\r", b"").replace(b"\n", b"")  # between values of JSON only
+    return f"event: {kind}\n".encode() + b"data: " + lines + b"\n\n"

@@ -1,0 +1,76 @@
+"""Works off the memory's queue beside the requests, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veridical.memory import Decision, Memory
+
+EVERY_S = 5.0
+"""Seconds between two looks at a queue in which nothing is due."""
+
+_FACT_S = 30.0
+_LEAVE_S = 5.0
+
+
+class QueueWorker:
+    """Verifies what waits, a fact at a time; requests come first.
+
+    `busy` says whether requests wait: then facts do, too. `settled` is told of each fact what came
+    of it, why, and in how many seconds; `failed` what went wrong, after which it goes on.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        busy: Callable[[], bool],
+        settled: Callable[[str, Decision, float], object],
+        failed: Callable[[str, BaseException], object],
+        every_s: float = EVERY_S,
+    ) -> None:
+        self._memory = memory
+        self._busy = busy
+        self._settled = settled
+        self._failed = failed
+        self._every_s = every_s
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="veridical queue", daemon=True)
+
+    def start(self) -> None:
+        """Begin to work."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Take no further fact; the one under way is left to a later worker."""
+        self._stopped.set()
+        if self._memory.gate is not None:
+            self._memory.gate.close()
+        if self._thread.is_alive():
+            self._thread.join(_LEAVE_S)
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                idle = self._busy() or not self._work()
+            except Exception as error:  # noqa: BLE001 -- the next look may find the database again
+                self._failed("memory_queue", error)
+                idle = True
+            if idle:
+                self._stopped.wait(self._every_s)
+
+    def _work(self) -> bool:
+        """Verify what is due first, and say whether anything was."""
+        begun, found = perf_counter(), list[str]()
+
+        def watch(name: str, decision: Decision) -> None:
+            found.append(name)
+            self._settled(name, decision, perf_counter() - begun)
+
+        self._memory.verify_pending(limit=1, timeout_s=_FACT_S, watch=watch)
+        return bool(found)

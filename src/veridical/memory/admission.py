@@ -1,0 +1,158 @@
+"""What the gate decides, put into effect: facts are stored, moved up, queued or refused."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from veridical.errors import StoreError
+from veridical.memory.checking import Checker, entity_keys, no_fact
+from veridical.memory.rows import decided, fact_row, origins, rejection_row, to_fact
+from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered
+from veridical.memory.working import conflicts
+from veridical.pipeline.oversight.gate import Refusal, State
+from veridical.store.memory import DEPENDS_ON, MemoryTables, NewFact
+from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.types import Source
+    from veridical.memory.gate import GateResult
+    from veridical.memory.rows import Statement
+    from veridical.memory.values import Fact, Tier
+    from veridical.store.memory import Row
+
+logger = logging.getLogger(__name__)
+
+
+class Admission:
+    """Lets facts into the memory, and up its tiers."""
+
+    def __init__(self, facts: MemoryTables, queue: MemoryQueue, checker: Checker) -> None:
+        self._facts = facts
+        self._queue = queue
+        self._checker = checker
+
+    def remember(
+        self,
+        said: Statement,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        started: float,
+    ) -> Remembered:
+        """Store a fact if its evidence carries it; `started` is when its time began."""
+        texts = {source.id: source.text for source in given.values()}
+        evidence = self._checker.evidence(texts, rests_on)
+        result = self._checker.check(
+            said.text, evidence, said.stated, keys=said.keys, without=rests_on, started=started
+        )
+        if result.decision.refusal is not None:
+            note = rejection_row(
+                said.text, said.tier, said.stated, len(evidence), result, origin="remember"
+            )
+            self._note(note)
+            return _rejected(result)
+        row = fact_row(said, result.decision, result.verification)
+        new = NewFact(
+            fact=row,
+            roles=[
+                (each.role, key, each.entity)
+                for each, key in zip(said.participants, said.keys, strict=True)
+            ],
+            origins=origins(given, result),
+            links=[*((DEPENDS_ON, fact) for fact in rests_on), *conflicts(result)],
+            queue=_waiting(result),
+        )
+        self._put(new, rests_on)
+        named = [{"role": role, "name": name} for role, _, name in new.roles]
+        return _kept(to_fact(row | {"roles": named, "provenance": new.origins}), result)
+
+    def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> None:
+        """Write a fact; what it contradicts may be gone meanwhile, what it rests on may not."""
+        missing = self._facts.put(new)
+        if gone := missing.intersection(rests_on):
+            raise no_fact(gone.pop())
+        if missing:
+            kept = [link for link in new.links if link[1] not in missing]
+            self._put(replace(new, links=kept), rests_on)
+
+    def _note(self, row: Row) -> None:
+        """Log and record a rejection; one that cannot be recorded is a rejection all the same."""
+        logger.info("a fact was rejected: %s, %s", row["error"], row["reason"])
+        try:
+            self._queue.reject(row)
+        except StoreError as error:
+            logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its trace says no more
+
+    def promote(self, fact: Fact, goal: Tier, started: float) -> Remembered:
+        """Move a fact up if its evidence carries it; see `Memory.promote`."""
+        if self._checker.gate is None:
+            self._settle(fact, Settled(changes={"tier": goal.value}))
+            return _kept(self._checker.fact(fact.id), None)
+        evidence = self._checker.evidence_of(fact)
+        result = self._checker.check(
+            fact.text,
+            evidence,
+            fact.stated,
+            keys=entity_keys(fact),
+            without=[fact.id, *self._checker.rests_on(fact.id)],
+            started=started,
+        )
+        decision = result.decision
+        changes = decided(decision, result.verification)
+        if decision.refusal is not None:
+            note = rejection_row(
+                fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
+            )
+            logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
+            self._settle(fact, Settled(changes=changes, rejection=note))
+            return replace(_rejected(result), fact=self._checker.fact(fact.id))
+        if decision.queue:
+            waits = _waiting(result) or {}
+            self._settle(fact, Settled(queue=waits | {"tier": goal.value}))
+        else:
+            done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
+            self._settle(fact, done)
+        return _kept(self._checker.fact(fact.id), result)
+
+    def _settle(self, fact: Fact, done: Settled) -> None:
+        if not self._queue.settle(fact.id, done):
+            raise no_fact(fact.id)
+
+
+def _kept(fact: Fact, result: GateResult | None) -> Remembered:
+    decision = result.decision if result else None
+    return Remembered(
+        Outcome.QUEUED if fact.state is State.QUEUED else Outcome.STORED,
+        decision.reason if decision else fact.reason,
+        decision.confidence if decision else fact.confidence,
+        fact,
+        pending=decision is not None and decision.queue,
+        verification=result.verification if result else None,
+    )
+
+
+def _rejected(result: GateResult) -> Remembered:
+    decision, found = result.decision, result.verification
+    if decision.refusal is Refusal.CONTRADICTED:
+        error: FactContradicted | FactNotGrounded = FactContradicted(
+            "the evidence of the fact opposes it", hint="Correct the fact, or its sources"
+        )
+    else:
+        gap = f", gap {found.gap_bits:.2f} bits" if found and found.gap_bits is not None else ""
+        error = FactNotGrounded(
+            f"the evidence of the fact does not carry it ({decision.reason}{gap})",
+            hint="Pass evidence that states it, or state it with less confidence",
+        )
+    return Remembered(
+        Outcome.REJECTED, decision.reason, decision.confidence, error=error, verification=found
+    )
+
+
+def _waiting(result: GateResult) -> Row | None:
+    """Return the row of the queue for a fact that is to be verified later."""
+    if not result.decision.queue:
+        return None
+    return new_queue_row(result.decision.reason, wait_s=result.retry_after_s or 0.0)

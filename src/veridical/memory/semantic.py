@@ -1,0 +1,128 @@
+"""Facts that mean what a text means, whatever their words: by the vectors of an embedding model.
+
+Vectors are made when they are first looked for, not when a fact is written: no writer waits for
+them, and another model finds its own. All of them are compared, which is exact: 10,000 facts take
+milliseconds, the vectors of their texts took longer.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from veridical.core.hashing import short_hash
+from veridical.core.ports import fingerprint_of
+from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.errors import BackendError
+from veridical.memory.deadline import DeadlineError, Loops
+from veridical.store.memory_vectors import VectorTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from veridical.core.ports import EmbeddingModel
+    from veridical.store.database import Store
+    from veridical.store.memory import Filter
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 64
+"""Texts in one request."""
+
+PATIENCE_S = 120.0
+"""Seconds that one request may take, if the model sets itself no limit."""
+
+_NOT_THE_TEXTS = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.RATE_LIMITED})
+
+
+class Semantic:
+    """Finds facts by their meaning."""
+
+    def __init__(self, store: Store, model: EmbeddingModel) -> None:
+        self._table = VectorTable(store)
+        self._model = model
+        info = model.info
+        self._name = f"{info.name}:{info.model}:{short_hash(fingerprint_of(model))}"
+        self._loops = Loops()
+
+    def close(self) -> None:
+        """Stop the thread that asks."""
+        self._loops.close()
+
+    def nearest(self, text: str, wanted: Filter) -> list[tuple[str, float]]:
+        """Return ids of facts with their cosine similarity (-1 to 1) to a text, the nearest first.
+
+        `BackendError` if the model cannot be asked.
+        """
+        sought = self._units([text])
+        if isinstance(sought, Unmeasured):
+            raise _failed(sought)
+        self._complete()
+        size = 4 * sought.shape[1]
+        found = self._table.of(self._name, wanted)
+        kept = {key: data for key, data in found.items() if len(data) == size}
+        if not kept:
+            return []
+        vectors = np.frombuffer(b"".join(kept.values()), "<f4").reshape(len(kept), -1)
+        alike = vectors @ sought[0]
+        ids = list(kept)
+        first = np.argsort(-alike, kind="stable")[: wanted.limit]
+        return [(ids[number], float(alike[number])) for number in first]
+
+    def _complete(self) -> None:
+        """Make the vectors that are not there yet; facts that the model refuses have none."""
+        refused: set[int] = set()
+        while texts := self._table.missing(self._name, AT_ONCE, refused):
+            made = self._made(texts)
+            refused |= texts.keys() - made.keys()
+            self._table.put(self._name, made)
+        if refused:
+            logger.warning("the embedding model refused %d facts: too long?", len(refused))
+
+    def _made(self, texts: dict[int, str]) -> dict[int, bytes]:
+        """Return the vectors of texts; asked one by one if the model does not take them together.
+
+        It is known to work: what it refuses alone is its own fault, unless that is everything.
+        """
+        made = self._units(list(texts.values()))
+        if not isinstance(made, Unmeasured):
+            return {number: vector.tobytes() for number, vector in zip(texts, made, strict=True)}
+        if made.reason in _NOT_THE_TEXTS:
+            raise _failed(made)
+        if len(texts) == 1:
+            return {}
+        each = (self._made({number: text}) for number, text in texts.items())
+        found = {number: vector for one in each for number, vector in one.items()}
+        if not found:
+            raise _failed(made)
+        return found
+
+    def _units(self, texts: Sequence[str]) -> NDArray[np.float32] | Unmeasured:
+        """Return a vector of length 1 for each text, little-endian; one of no length stays 0."""
+        try:
+            found = self._loops.run(partial(self._embed, texts), PATIENCE_S)
+        except DeadlineError:
+            return Unmeasured(UnmeasuredReason.TIMEOUT)
+        except Exception as error:  # noqa: BLE001 -- a model's bug is a failure with a name
+            return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
+        if isinstance(found, Unmeasured):
+            return found
+        vectors = np.asarray(found, dtype="<f4")
+        if vectors.ndim != 2 or len(vectors) != len(texts):  # noqa: PLR2004 -- texts by numbers
+            return Unmeasured(UnmeasuredReason.MALFORMED_REPLY)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.where(lengths > 0, lengths, 1)).astype("<f4")
+
+    async def _embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
+        return await self._model.embed(texts)
+
+
+def _failed(why: Unmeasured) -> BackendError:
+    detail = f", {why.detail}" if why.detail else ""
+    msg = f"the embedding model gave no vectors ({why.reason}{detail})"
+    return BackendError(msg, hint="Look at embeddings.base_url and embeddings.model")

@@ -1,0 +1,60 @@
+"""Templates of HTML pages that need no other file and no network.
+
+A page runs under a policy that allows its own style and script, by their hash, and nothing else.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, StrictUndefined
+
+from veridical.pipeline.reports.visible import visible
+from veridical.pipeline.reports.words import count
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+def content_policy(css: str, js: str | None = None) -> str:
+    """Return the Content-Security-Policy of a page with this style and, if any, this script."""
+    script = "" if js is None else f"script-src '{_digest(js)}'; "
+    return (
+        f"default-src 'none'; style-src '{_digest(css)}'; {script}"
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def resource(name: str) -> str:
+    """Return the text of a file of this package."""
+    return files("veridical.pipeline.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def template(name: str) -> Template:
+    """Return a template; what it prints is escaped, and made visible where it would steer."""
+    environment = Environment(
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["count"] = count
+    return environment.from_string(resource(name))
+
+
+def _finalize(value: object) -> object:
+    """Make every printed string visible, so that no expression can forget to."""
+    if not isinstance(value, str) or hasattr(value, "__html__"):  # a number, or our own markup
+        return value
+    return visible(value)

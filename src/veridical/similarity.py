@@ -1,0 +1,156 @@
+"""How alike two texts are: by entailment in both directions, or by the directions of vectors.
+
+What could not be measured is a value with its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import mul
+from typing import TYPE_CHECKING
+
+from veridical.core.similarity import Similarity
+from veridical.core.text import normalise
+from veridical.core.types import (
+    Estimate,
+    Measurement,
+    Query,
+    Unmeasured,
+    UnmeasuredReason,
+    ensure_text,
+)
+from veridical.errors import VeridicalError
+from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.judgement.contradictions import content_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.ports import Backend, EmbeddingModel
+
+CHUNK = 500
+"""Characters of a text that are read at once: some 100 tokens, as windows of evidence are."""
+CHUNKS_READ = 2
+"""How many chunks of a longer text are read for a sentence of the other: those that share most."""
+
+
+async def semantic_similarity(
+    a: str, b: str, backend: Backend, *, question: str | None = None
+) -> Similarity:
+    """Return how alike two texts are, from 0 to 1, by entailment in both directions.
+
+    Each sentence of one text is read against the other, in chunks of whole sentences of up to 500
+    characters, of which the two that share most words with the sentence are read:
+
+        e(s | t)     = max over chunks of max(0, P(s supported | chunk) - P(s contradicted | chunk))
+        forward      = mean of e(s | a) over the sentences s of b;  backward: of e(s | b) over a
+        similarity   = 2 forward backward / (forward + backward), 0 if both are 0
+
+    A contradiction counts as nothing shared. Texts that read the same are 1 without a reading.
+    Bidirectional entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes or
+    no. `reason` is that of the first sentence that could not be measured.
+    """
+    ensure_text(a, "the first text")
+    ensure_text(b, "the second text")
+    if normalise(a).text == normalise(b).text:
+        return Similarity(value=1.0, forward=1.0, backward=1.0)
+    forth, back = _entailments(a, b), _entailments(b, a)
+    queries = [
+        Query(sentence, chunk, question) for sentence, chunks in [*forth, *back] for chunk in chunks
+    ]
+    measured = await measure(backend, queries)
+    lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
+    if lost:
+        return Similarity(value=None, reason=lost[0])
+    answers = (each for each in measured if isinstance(each, Estimate))
+    forward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in forth])
+    backward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in back])
+    both = forward + backward
+    value = 2 * forward * backward / both if both else 0.0
+    return Similarity(value=value, forward=forward, backward=backward)
+
+
+async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity:
+    """Return how alike two texts are, from 0 to 1, by the cosine of their vectors; below 0 it is 0.
+
+    One reading of each text, and blind to what turns a meaning round: a text and its denial are
+    close to each other. `semantic_similarity` is not.
+    """
+    ensure_text(a, "the first text")
+    ensure_text(b, "the second text")
+    found = await _vectors([a, b], model)
+    if isinstance(found, Unmeasured):
+        return Similarity(value=None, reason=found.reason.value)
+    one, other = found
+    lengths = math.hypot(*one) * math.hypot(*other)
+    if not lengths:
+        return Similarity(value=None, reason=UnmeasuredReason.MALFORMED_REPLY.value)
+    return Similarity(value=min(1.0, max(0.0, sum(map(mul, one, other)) / lengths)))
+
+
+async def _vectors(
+    texts: Sequence[str], model: EmbeddingModel
+) -> Sequence[Sequence[float]] | Unmeasured:
+    try:
+        found = await model.embed(texts)
+    except VeridicalError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a model's bug must not break the host
+        return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
+    if not isinstance(found, Unmeasured) and len(found) != len(texts):
+        return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "wrong number of vectors")
+    return found
+
+
+def _entailments(premise: str, hypothesis: str) -> list[tuple[str, list[str]]]:
+    """Return each sentence of the hypothesis with the chunks of the premise to read it against."""
+    chunks = _chunks(premise)
+    content = [content_words(chunk) for chunk in chunks]
+    found = []
+    for sentence in _sentences(hypothesis):
+        wanted = content_words(sentence)
+        nearest = sorted(range(len(chunks)), key=lambda i: (-len(wanted & content[i]), i))
+        found.append((sentence, [chunks[i] for i in sorted(nearest[:CHUNKS_READ])]))
+    return found
+
+
+def _sentences(text: str) -> list[str]:
+    return [span.of(text) for span in split_sentences(text)] or [text]
+
+
+def _chunks(text: str) -> list[str]:
+    chunks: list[str] = []
+    for sentence in _sentences(text):
+        if chunks and len(chunks[-1]) + len(sentence) < CHUNK:
+            chunks[-1] += f" {sentence}"
+        else:
+            chunks.append(sentence)
+    return chunks
+
+
+def _entailed(measured: Estimate) -> float:
+    # A backend that answers yes or no only cannot tell a contradiction: then there is none to take.
+    return max(0.0, measured.supported - (measured.contradicted or 0.0))
+
+
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of one or more values."""
+    return sum(values) / len(values)
+
+
+async def measure(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
+    """Ask a backend; whatever it does wrong becomes `Unmeasured`."""
+    failed: Measurement
+    if not queries:
+        return []
+    try:
+        measured = list(await backend.estimate(queries))
+    except VeridicalError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
+        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
+        return [failed] * len(queries)
+    if len(measured) != len(queries):
+        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "wrong number of measurements")
+        return [failed] * len(queries)
+    return measured

@@ -1,0 +1,59 @@
+"""The table `rates`: who asked how much lately, counted for all processes at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import case, func, literal, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from veridical.store.tables import rates
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
+
+    from veridical.store.database import Store
+
+
+class RateTable:
+    """One row for a key, which says for how long its turns are taken (the generic cell rate)."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def open(self) -> None:
+        """Open the database, and migrate it if it has to be."""
+        with self._store.read():
+            pass
+
+    def take(self, key: str, *, turn_s: float, ahead_s: float) -> float:
+        """Take a turn of `turn_s` seconds: 0.0, or in how many seconds there is one.
+
+        Turns may be taken `ahead_s` seconds ahead of time. The clock is the database's, so that
+        machines with different ones count alike; the row is read and written at once.
+        """
+        with self._store.write() as connection:
+            now = _now(connection.dialect.name)
+            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+            until = _later(rates.c.full_until, now) + turn_s
+            taken = dialect.insert(rates).values(key=key, full_until=now + turn_s)
+            taken = taken.on_conflict_do_update(
+                index_elements=[rates.c.key],
+                set_={rates.c.full_until: until},
+                where=until - now <= ahead_s,
+            )
+            if connection.scalar(taken.returning(rates.c.key)) is not None:
+                return 0.0
+            wait = select(rates.c.full_until + turn_s - ahead_s - now).where(rates.c.key == key)
+            return max(0.0, connection.scalar(wait) or 0.0)
+
+
+def _later(one: ColumnElement[float], other: ColumnElement[float]) -> ColumnElement[float]:
+    return case((one > other, one), else_=other)
+
+
+def _now(dialect: str) -> ColumnElement[Any]:
+    """Return the seconds since 1970 by the clock of the database."""
+    if dialect == "postgresql":
+        return func.extract("epoch", func.clock_timestamp())
+    return (func.julianday("now") - literal(2_440_587.5)) * literal(86_400.0)

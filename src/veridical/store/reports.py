@@ -1,0 +1,44 @@
+"""The table `reports`: what the service reported a while ago, as bytes."""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, select
+
+from veridical.store.tables import reports
+
+if TYPE_CHECKING:
+    from veridical.store.database import Store
+
+
+class ReportTable:
+    """Keeps the last `most` reports, none for longer than `kept_s` seconds."""
+
+    def __init__(self, store: Store, *, most: int, kept_s: float) -> None:
+        self._store = store
+        self._most = most
+        self._kept_s = kept_s
+
+    def put(self, report_id: str, owner: str, data: bytes) -> None:
+        """Keep a report; those that are too old or too many go."""
+        now = time()
+        last = select(reports.c.id).order_by(reports.c.created.desc(), reports.c.id)
+        with self._store.write() as connection:
+            row = {"id": report_id, "owner": owner, "created": now, "data": data}
+            connection.execute(insert(reports).values(**row))
+            connection.execute(delete(reports).where(reports.c.created <= now - self._kept_s))
+            kept = last.limit(self._most)
+            connection.execute(delete(reports).where(reports.c.id.not_in(kept)))
+
+    def get(self, report_id: str, owner: str) -> bytes | None:
+        """Return a report of this owner; None if it is not there, or too old."""
+        wanted = select(reports.c.data).where(
+            reports.c.id == report_id,
+            reports.c.owner == owner,
+            reports.c.created > time() - self._kept_s,
+        )
+        with self._store.read() as connection:
+            found = connection.scalar(wanted)
+            return None if found is None else bytes(found)
