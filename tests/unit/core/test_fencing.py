@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.fencing import disarmed, fenced
+from veridical.core.fencing import disarmed, fenced, quoted
 
 # As the tokenizers of the models have them.
 SPECIAL_TOKENS = (
@@ -99,3 +99,17 @@ def test_a_fence_depends_on_its_text_alone() -> None:
 
 def test_a_lone_surrogate_is_no_crash() -> None:
     assert "\ud800" in fenced("\ud800")
+
+
+@given(texts | st.text())
+def test_a_quoted_text_is_one_line_that_ends_where_its_quotes_do(text: str) -> None:
+    found = quoted(text)
+    assert found[0] == found[-1] == '"'
+    assert '"' not in found[1:-1]
+    assert len(found.splitlines()) == 1
+    assert not FENCE.search(found)
+    assert not [token for token in SPECIAL_TOKENS if token in found]
+
+
+def test_a_quoted_sentence_keeps_its_words() -> None:
+    assert quoted('It is\n"open"  now.') == "\"It is 'open' now.\""

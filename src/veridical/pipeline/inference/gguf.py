@@ -45,8 +45,8 @@ from veridical.pipeline.inference.services import ensure_positive
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FENCE = "<data-"
-"""How the text of a context or a claim begins in a prompt: what comes before is always the same."""
+FENCE, QUOTE = "<data-", '"'
+"""How the text of a context, and of a claim, begins: what stands before is always the same."""
 
 _CUT = "~"
 _MAGIC = b"GGUF"
@@ -175,7 +175,7 @@ def stages(prompt: Prompt) -> tuple[Messages, Messages, Messages]:
     The sign at the place of the cut is one that no context and no claim begins with.
     """
     before = prompt.context.partition(FENCE)[0] + _CUT
-    upon = prompt.context + prompt.claim.partition(FENCE)[0] + _CUT
+    upon = prompt.context + prompt.claim.partition(QUOTE)[0] + _CUT
     first, second = (replace(prompt, context="", claim=cut).messages for cut in (before, upon))
     return first, second, prompt.messages
 

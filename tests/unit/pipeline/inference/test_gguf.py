@@ -21,7 +21,7 @@ from veridical.core.types import Estimate, Estimator, Query, Unmeasured, Unmeasu
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import llama_cpp
 from veridical.pipeline.inference.completions import Completion
-from veridical.pipeline.inference.gguf import FENCE, Gguf, create, stages
+from veridical.pipeline.inference.gguf import FENCE, QUOTE, Gguf, create, stages
 from veridical.pipeline.inference.llama_cpp import Engine, Tokens, read_chunks
 from veridical.pipeline.inference.prompts import prompt_for
 from veridical.testing import check_backend
@@ -118,7 +118,7 @@ def common(one: str, other: str) -> int:
 
 def whole(request: Json) -> bool:
     """Say whether a request is the last of its query."""
-    return "</data-" in user(request).rpartition("Claim:")[2]
+    return user(request).endswith("UNSURE")
 
 
 def answer(request: Json) -> list[Json]:
@@ -317,7 +317,7 @@ def test_the_stages_are_the_prompt_cut_off_before_its_context_and_before_its_cla
     assert common(first, whole) == len(first) - 1
     assert common(second, whole) == len(second) - 1
     assert whole[len(first) - 1 :].startswith(FENCE)
-    assert whole[len(second) - 1 :].startswith(FENCE)
+    assert whole[len(second) - 1 :].startswith(QUOTE)
     assert prompt.context.startswith(first[:-1])
     assert second.startswith(prompt.context)
 
