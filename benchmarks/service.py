@@ -300,7 +300,7 @@ def under_load(minutes: float, folder: Path) -> tuple[list[str], list[Requiremen
     settled = memory[len(memory) // 3 :]
     grown = (settled[-1] - settled[0]) / settled[0] if settled else 0.0
     rows = [(name, count) for name, count in sorted(counts.items())]
-    return table(("mixed load", "answers"), rows), [
+    return table((f"mixed load, {minutes:g} minutes", "answers"), rows), [
         Requirement("every request is answered", f"{bad} are not", bad == 0),
         Requirement("no 5xx", f"{crashed} of {counts.total()}", crashed == 0),
         Requirement("memory stays flat (10 %)", f"{grown:+.1%}", grown < 0.1),  # noqa: PLR2004
