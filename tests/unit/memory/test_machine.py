@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError
 from veridical.memory import Memory, MemoryGate, Outcome, State, Tier
+from veridical.pipeline.evidence.scrubbing import MARKER
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier
 
@@ -101,7 +102,7 @@ class MemoryMachine(RuleBasedStateMachine):
             return Unmeasured(UnmeasuredReason.BACKEND_ERROR)
         if "limited" in query.claim and not self.well:
             return Unmeasured(UnmeasuredReason.RATE_LIMITED)
-        if "speaks" not in query.context:
+        if MARKER in query.context:
             return fake_estimate(0.3)
         if "denied" in query.claim:
             return fake_estimate(0.01, 0.95)
