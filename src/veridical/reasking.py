@@ -26,11 +26,12 @@ from veridical.core.types import (
 )
 from veridical.errors import ConfigurationError, EvidenceJSONError
 from veridical.pipeline.claims.rewording import rewordings, same_facts
+from veridical.pipeline.inference.wrappers.asking import ask
 from veridical.pipeline.judgement.contradictions import (
     candidate_pairs,
     find_contradictions,
 )
-from veridical.similarity import mean, measure, semantic_similarity, vector_similarity
+from veridical.similarity import mean, semantic_similarity, vector_similarity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -284,7 +285,7 @@ async def contradictions(
         for first, second in read
         for query in (Query(second.text, first.text), Query(first.text, second.text))
     ]
-    measured = await measure(backend, queries)
+    measured = await ask(backend, queries)
     both = list(zip(measured[::2], measured[1::2], strict=True))
     threshold = (policy or Policy()).resolved(backend.info).contradiction_threshold
     return find_contradictions(read, both, len(pairs), 1.0 if threshold is None else threshold)

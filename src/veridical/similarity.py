@@ -13,7 +13,6 @@ from veridical.core.similarity import Similarity
 from veridical.core.text import normalise
 from veridical.core.types import (
     Estimate,
-    Measurement,
     Query,
     Unmeasured,
     UnmeasuredReason,
@@ -21,6 +20,7 @@ from veridical.core.types import (
 )
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.inference.wrappers.asking import ask
 from veridical.pipeline.judgement.contradictions import content_words
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def semantic_similarity(
     queries = [
         Query(sentence, chunk, question) for sentence, chunks in [*forth, *back] for chunk in chunks
     ]
-    measured = await measure(backend, queries)
+    measured = await ask(backend, queries)
     lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
     if lost:
         return Similarity(value=None, reason=lost[0])
@@ -136,21 +136,3 @@ def _entailed(measured: Estimate) -> float:
 def mean(values: Sequence[float]) -> float:
     """Return the mean of one or more values."""
     return sum(values) / len(values)
-
-
-async def measure(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
-    """Ask a backend; whatever it does wrong becomes `Unmeasured`."""
-    failed: Measurement
-    if not queries:
-        return []
-    try:
-        measured = list(await backend.estimate(queries))
-    except VeridicalError:
-        raise
-    except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
-        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
-        return [failed] * len(queries)
-    if len(measured) != len(queries):
-        failed = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "wrong number of measurements")
-        return [failed] * len(queries)
-    return measured

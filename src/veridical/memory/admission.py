@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.errors import StoreError
-from veridical.memory.checking import Checker, entity_keys, no_fact
+from veridical.memory.checking import Checker, no_fact
 from veridical.memory.rows import decided, fact_row, origins, rejection_row, to_fact
 from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered
 from veridical.memory.working import conflicts
@@ -92,14 +92,7 @@ class Admission:
             self._settle(fact, Settled(changes={"tier": goal.value}))
             return _kept(self._checker.fact(fact.id), None)
         evidence = self._checker.evidence_of(fact)
-        result = self._checker.check(
-            fact.text,
-            evidence,
-            fact.stated,
-            keys=entity_keys(fact),
-            without=[fact.id, *self._checker.rests_on(fact.id)],
-            started=started,
-        )
+        result = self._checker.check_again(fact, evidence, started=started)
         decision = result.decision
         changes = decided(decision, result.verification)
         if decision.refusal is not None:

@@ -68,6 +68,25 @@ class Checker:
         left = whole - min(RESERVED_S, whole / 4) - (perf_counter() - started)
         return self.gate.check(text, evidence, stated, others=others, timeout_s=max(left, _LEAST_S))
 
+    def check_again(
+        self,
+        fact: Fact,
+        evidence: Mapping[str, str],
+        *,
+        started: float,
+        timeout_s: float | None = None,
+    ) -> GateResult:
+        """Return what the gate says of a fact that is stored; it is not compared with itself."""
+        return self.check(
+            fact.text,
+            evidence,
+            fact.stated,
+            keys=entity_keys(fact),
+            without=[fact.id, *self.rests_on(fact.id)],
+            started=started,
+            timeout_s=timeout_s,
+        )
+
     def fact(self, fact_id: str) -> Fact:
         """Return the fact of an id, retracted or not; `InputError` if there is none."""
         found = self._facts.find(Filter(ids=[fact_id], limit=1))

@@ -11,7 +11,6 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, InputError
-from veridical.memory.checking import Checker, entity_keys
 from veridical.memory.gate import GateResult
 from veridical.memory.rows import decided, rejection_row, to_fact
 from veridical.memory.values import Tier, Worked
@@ -22,6 +21,7 @@ from veridical.store.memory_queue import MemoryQueue, Settled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from veridical.memory.checking import Checker
     from veridical.memory.values import Fact
     from veridical.store.memory import Row
 
@@ -108,15 +108,7 @@ class _Work:
         started = perf_counter()
         try:
             evidence = self._checker.evidence_of(fact)
-            result = self._checker.check(
-                fact.text,
-                evidence,
-                fact.stated,
-                keys=entity_keys(fact),
-                without=[fact.id, *self._checker.rests_on(fact.id)],
-                started=started,
-                timeout_s=timeout_s,
-            )
+            result = self._checker.check_again(fact, evidence, started=started, timeout_s=timeout_s)
         except InputError as error:  # an entry that cannot be verified must not hold up the others
             logger.warning("a fact could not be verified: %s", type(error).__name__)
             confidence = fact.confidence
