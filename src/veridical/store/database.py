@@ -149,7 +149,9 @@ def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401 -- a driv
     connection.isolation_level = None  # the driver begins nothing by itself
     # Another process may be switching the file to WAL at this moment; then it is done already.
     with suppress(sqlite3.OperationalError):
-        connection.execute("PRAGMA journal_mode = WAL")
+        (foreign,) = connection.execute(migrate.FOREIGN).fetchone()
+        if not foreign:  # what is refused later is to stay as it is
+            connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
 

@@ -17,11 +17,12 @@ HEAD = "0005"
 
 FOLDER = Path(__file__).parent / "migrations"
 
-_OTHERS = """
+FOREIGN = """
 SELECT count(*) FROM sqlite_master
-WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT IN ('alembic_version', 'estimates_v1')
+WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name != 'estimates_v1'
+AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'alembic_version')
 """
-"""Counts tables; a cache of ours may be in the same file."""
+"""Counts the tables of another program; a cache of ours may be in the same file."""
 
 _LOCK = 0x7E71D1CA
 """Whom processes that start at once wait for on PostgreSQL: an advisory lock of our own."""
@@ -43,15 +44,14 @@ def upgrade(connection: Connection) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     found = revision_of(connection)  # again, now that nobody else is at it
-    if found is None:
-        _ensure_ours(connection)
+    _ensure_ours(connection)
     if found != HEAD:
         _run(connection, found)
 
 
 def _ensure_ours(connection: Connection) -> None:
     """Raise `StoreError` if a file has tables of another program; a server may be shared."""
-    if connection.dialect.name == "sqlite" and connection.scalar(text(_OTHERS)):
+    if connection.dialect.name == "sqlite" and connection.scalar(text(FOREIGN)):
         msg = "the store's file is a database of another program"
         raise StoreError(msg, hint="Set store.url to a file that is not there yet, or one of ours")
 
