@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 EVERY_S = 5.0
 """Seconds between two looks at a queue in which nothing is due."""
 
+LONGEST_S = 300.0
+"""Seconds between two looks at most, however often they have failed; each waits twice as long."""
+
 _FACT_S = 30.0
 _LEAVE_S = 5.0
 
@@ -55,14 +58,16 @@ class QueueWorker:
             self._thread.join(_LEAVE_S)
 
     def _run(self) -> None:
+        failures = 0
         while not self._stopped.is_set():
             try:
                 idle = self._busy() or not self._work()
+                failures = 0
             except Exception as error:  # noqa: BLE001 -- the next look may find the database again
                 self._failed("memory_queue", error)
-                idle = True
+                idle, failures = True, failures + 1
             if idle:
-                self._stopped.wait(self._every_s)
+                self._stopped.wait(pause_s(self._every_s, failures))
 
     def _work(self) -> bool:
         """Verify what is due first, and say whether anything was."""
@@ -74,3 +79,8 @@ class QueueWorker:
 
         self._memory.verify_pending(limit=1, timeout_s=_FACT_S, watch=watch)
         return bool(found)
+
+
+def pause_s(every_s: float, failures: int) -> float:
+    """Return the seconds until the next look, after so many that failed in a row."""
+    return min(every_s * 2 ** min(failures, 32), max(every_s, LONGEST_S))

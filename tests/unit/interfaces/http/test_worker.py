@@ -11,7 +11,7 @@ import pytest
 
 from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import StoreError
-from veridical.interfaces.http.worker import QueueWorker
+from veridical.interfaces.http.worker import LONGEST_S, QueueWorker, pause_s
 from veridical.memory import Decision, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier
@@ -133,3 +133,10 @@ def test_stopping_does_not_wait_for_a_backend_that_hangs(memory: Memory, switch:
     assert time.monotonic() - begun < 10.0
     assert [each.fact for each in memory.pending()] == [memory.facts()[0].id]
     memory.close()
+
+
+def test_looks_that_fail_are_further_and_further_apart() -> None:
+    pauses = [pause_s(5.0, failures) for failures in range(8)]
+    assert pauses == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, LONGEST_S, LONGEST_S]
+    assert pause_s(5.0, 10**6) == LONGEST_S
+    assert pause_s(900.0, 3) == 900.0
