@@ -51,9 +51,9 @@ _QUESTION = "The claim is part of an answer to this question:\n{question}\n\n"
 _CLAIM = """\
 Claim: {claim}
 
-Is the claim true: does the context entail it?
+Question: does the context entail the claim?
 
-Answer with exactly one of these words and nothing else:
+Answer with one of these words:
 YES
 NO
 UNSURE"""

@@ -16,7 +16,7 @@ def test_the_context_comes_first_then_the_claim() -> None:
         "Given the following context:\n",
         "The context.",
         'Claim: "The claim."',
-        "Is the claim true",
+        "Question: does the context entail the claim?",
     ]
     assert [user.index(part) for part in asked] == sorted(user.index(part) for part in asked)
     assert user.endswith("\nYES\nNO\nUNSURE")
