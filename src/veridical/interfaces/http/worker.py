@@ -83,4 +83,4 @@ class QueueWorker:
 
 def pause_s(every_s: float, failures: int) -> float:
     """Return the seconds until the next look, after so many that failed in a row."""
-    return min(every_s * 2 ** min(failures, 32), max(every_s, LONGEST_S))
+    return min(every_s * 2.0 ** min(failures, 32), max(every_s, LONGEST_S))
