@@ -63,12 +63,13 @@ class Answer:
 
 def ask(engine: Engine, claim: str, context: str) -> tuple[Answer, Tokens]:
     """Return what the model says of a claim with and without its context, and its work."""
-    p1, first = _p_yes(engine, claim, context)
-    p0, second = _p_yes(engine, claim, PLACEHOLDER)
+    p1, first = p_yes(engine, claim, context)
+    p0, second = p_yes(engine, claim, PLACEHOLDER)
     return Answer(p1, p0), first + second
 
 
-def _p_yes(engine: Engine, claim: str, context: str) -> tuple[float | None, Tokens]:
+def p_yes(engine: Engine, claim: str, context: str) -> tuple[float | None, Tokens]:
+    """Return P(YES) for one side, None if the call failed, and the work."""
     messages = [
         {"role": "system", "content": INSTRUCTION},
         {"role": "user", "content": PROMPT.format(context=context, claim=claim)},
