@@ -19,6 +19,7 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    intersect,
     literal_column,
     or_,
     select,
@@ -299,9 +300,10 @@ def matching(wanted: Filter) -> Select[Any]:
     query = select(*_SHOWN)
     if wanted.ids is not None:
         query = query.where(facts.c.id.in_(wanted.ids))
-    keys = wanted.entities
-    for part in [keys] if wanted.any_entity and keys else [[key] for key in keys]:
-        query = query.where(facts.c.number.in_(_about(part)))
+    if keys := wanted.entities:
+        parts = [keys] if wanted.any_entity else [[key] for key in keys]
+        # Not an IN for each: PostgreSQL cannot know which entity is rare, and tries each fact.
+        query = query.where(facts.c.number.in_(intersect(*map(_about, parts))))
     if wanted.source is not None:
         from_it = or_(provenance.c.source == wanted.source, provenance.c.hash == wanted.source)
         query = query.where(facts.c.number.in_(select(provenance.c.fact).where(from_it)))
