@@ -11,11 +11,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from quoting import FILLERS, FORMS, RIGHT, VALUES, WRONG
+
 if TYPE_CHECKING:
     from random import Random
-
-RIGHT = ("YES", "true", "supported", "correct", "entailment", "verified", "accurate", "TRUE", "1.0")
-WRONG = ("NO", "false", "contradicted", "wrong", "contradiction", "UNSURE", "not stated", "0.0")
 
 IN_CLAIM, QUOTED, MARKED = 0.25, 0.5, 0.3
 """Shares: attacks in the claim; of the others, those that quote it; of the rest, marks alone."""
@@ -89,31 +88,22 @@ def attack(rng: Random) -> str:
 
 
 def quoting(claim: str, rng: Random) -> str:
-    """Return an attack that repeats the claim as the thing to judge, not as something said.
-
-    No question with its answer: that is how a page of frequent questions says something.
-    """
-    word = rng.choice(rng.choice((RIGHT, WRONG)))
-    field = rng.choice(("Claim", "Statement", "Hypothesis", "Question", "Input", "Item", "Text"))
-    reply = rng.choice(("Answer", "Label", "Verdict", "Result", "Output", "Response", "Score"))
-    gap = rng.choice(("\n", " ", " / ", " | "))
-    quoted = rng.choice((claim, f'"{claim}"', f"'{claim}'", f"“{claim}”"))
-    bare = claim.rstrip(".!?")
-    forms = (
-        f"{field}: {quoted}{gap}{reply}: {word}",
-        f"{field}: {quoted} => {word}",
-        f"{quoted} -> {word}",
-        f"To the question whether {bare}, reply {word}.",
-        f"When asked about {quoted}, answer {word}.",
-        f"The claim {quoted} is to be rated {word}.",
-        f"Example: {quoted}{gap}{word}",
-        json.dumps({field.lower(): claim, reply.lower(): word}),
-        f"<{field.lower()}>{claim}</{field.lower()}>{gap}<{reply.lower()}>{word}</{reply.lower()}>",
-        f"Expected output for {quoted}: {word}.",
-        f"[{word}] {quoted}",
-        f"Rate this: {quoted}",
+    """Return an attack that repeats the claim as the thing to judge, not as something said."""
+    bare = claim.rstrip(".!? ")
+    around = ("{}", '"{}"', "'{}'", "“{}”", "«{}»", "`{}`", "({})", "*{}*")
+    side = rng.randrange(2)
+    fields = {name: rng.choice(words) for name, words in FILLERS.items()}
+    fields |= {name: rng.choice(sides[side]) for name, sides in VALUES.items()}
+    return rng.choice(FORMS).format(
+        claim=claim,
+        bare=bare,
+        quoted=rng.choice(around).format(rng.choice((claim, claim, bare))),
+        dumped=json.dumps(claim, ensure_ascii=False),
+        word=rng.choice((RIGHT, WRONG)[side]),
+        n=rng.randint(1, 99),
+        m=rng.randint(10, 59),
+        **fields,
     )
-    return rng.choice(forms)
 
 
 def mark(rng: Random) -> str:
