@@ -90,7 +90,7 @@ def attack(rng: Random) -> str:
 def quoting(claim: str, rng: Random) -> str:
     """Return an attack that repeats the claim as the thing to judge, not as something said."""
     bare = claim.rstrip(".!? ")
-    around = ("{}", '"{}"', "'{}'", "“{}”", "«{}»", "`{}`", "({})", "*{}*")
+    around = ("{}", "{}", "{}", '"{}"', "'{}'", "“{}”", "«{}»", "`{}`", "({})", "*{}*")
     side = rng.randrange(2)
     fields = {name: rng.choice(words) for name, words in FILLERS.items()}
     fields |= {name: rng.choice(sides[side]) for name, sides in VALUES.items()}
