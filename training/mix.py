@@ -7,9 +7,8 @@ A slice is a file, its first row and the row behind its last, as in Python. Pair
 one evidence with a held row are left out, and repeated ones; the rest is shuffled, but rows of one
 claim stay together: a batch then has both sides of a contrast. `--share
 'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
-counts. `--joined` is the share of evidence with several claims from which a row is made whose claim
-is two or three of them, as long claims are. `--attacked` is the share of rows that get a sentence
-which addresses the judge (hostile.py). What was mixed can be taken for another mix.
+counts. `--attacked` is the share of rows that get a sentence which addresses the judge
+(hostile.py). What was mixed can be taken for another mix.
 """
 
 from __future__ import annotations
@@ -21,18 +20,8 @@ from collections import defaultdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from hostile import attacked
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-WORST_FIRST = ("contradicted", "not_supported", "not_in_context", "supported")
-"""What several claims are together: the first of these that one of them is."""
-
-LIKE_OTHERS = 0.75
-"""Share of evidence of which supported claims alone are joined: few has two of them."""
 
 
 def main() -> None:
@@ -41,7 +30,6 @@ def main() -> None:
     parser.add_argument("--held", action="append", default=[], help="FILE:FIRST:END, not to be met")
     parser.add_argument("--take", action="append", required=True, help="FILE:FIRST:END")
     parser.add_argument("--share", action="append", default=[], help="SOURCE:LABEL=SHARE to keep")
-    parser.add_argument("--joined", type=float, default=0.0)
     parser.add_argument("--attacked", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
@@ -55,7 +43,7 @@ def main() -> None:
     rng = Random(options.seed)
     shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
     mixed = [row for row in found.values() if rng.random() < share_of(row, shares)]
-    mixed = shuffled(mixed + list(joined(found.values(), options.joined, rng)), rng)
+    mixed = shuffled(mixed, rng)
     for row in mixed:
         if rng.random() < options.attacked:
             row["evidence"], row["claim"] = attacked(row["evidence"], row["claim"], rng)
@@ -63,22 +51,6 @@ def main() -> None:
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in mixed)
     print(f"{len(mixed)} rows")
-
-
-def joined(found: Iterable[dict], share: float, rng: Random) -> Iterator[dict]:
-    """Yield rows of several claims on one evidence: supported if all of them are."""
-    by_evidence: dict[str, dict[str, dict]] = defaultdict(dict)
-    for row in found:
-        by_evidence[row["evidence"]][row["claim"]] = row
-    for evidence, by_claim in by_evidence.items():
-        right = [row for row in by_claim.values() if row["label"] == WORST_FIRST[-1]]
-        # As often of supported ones alone as not: else length alone would tell the label.
-        parts = right if rng.random() < LIKE_OTHERS else list(by_claim.values())
-        if len(parts) > 1 and rng.random() < share:
-            parts = rng.sample(parts, min(len(parts), rng.choice((2, 2, 3))))
-            label = next(each for each in WORST_FIRST if any(p["label"] == each for p in parts))
-            claim = " ".join(part["claim"] for part in parts)
-            yield {"evidence": evidence, "claim": claim, "label": label, "source": "joined"}
 
 
 def shuffled(found: list[dict], rng: Random) -> list[dict]:

@@ -71,26 +71,6 @@ def test_rows_of_one_claim_stay_together(tmp_path: Path) -> None:
     assert claims[::3] != sorted(claims[::3])
 
 
-def test_joined_claims_are_supported_only_if_every_one_of_them_is(tmp_path: Path) -> None:
-    source = tmp_path / "pairs.jsonl.gz"
-    labels = {"A.": "supported", "B.": "supported", "C.": "not_in_context", "D.": "contradicted"}
-    with gzip.open(source, "wt", encoding="utf-8") as file:
-        file.writelines(
-            json.dumps({"evidence": f"E{i}", "claim": claim, "label": label, "source": "s"}) + "\n"
-            for i in range(60)
-            for claim, label in labels.items()
-        )
-    found = [
-        row for row in mix(source, "--take", f"{source}::", "--joined", "1") if " " in row["claim"]
-    ]
-    assert {row["source"] for row in found} == {"joined"}
-    for row in found:
-        parts = {labels[claim] for claim in row["claim"].split()}
-        worst = "contradicted" if "contradicted" in parts else "not_in_context"
-        assert row["label"] == ("supported" if parts == {"supported"} else worst)
-    assert {"supported", "not_in_context", "contradicted"} == {row["label"] for row in found}
-
-
 def test_an_attacked_row_keeps_its_label_and_its_texts(data: Path) -> None:
     found = mix(data, "--take", f"{data}::", "--attacked", "1")
     for row in found:
@@ -108,4 +88,14 @@ def test_attacks_ask_for_either_answer_whatever_the_label(monkeypatch: pytest.Mo
     assert len(texts) > 300
     assert any("YES" in text for text in texts)
     assert any("NO" in text for text in texts)
+    sys.modules.pop("hostile")
+
+
+def test_a_quoting_attack_has_the_claim_word_for_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    hostile = importlib.import_module("hostile")
+    rng = random.Random(0)  # noqa: S311 -- no secret
+    texts = {hostile.quoting("The {set} has {0} members.", rng) for _ in range(500)}
+    assert all("The {set} has {0} members" in text for text in texts)
+    assert len(texts) > 400
     sys.modules.pop("hostile")
