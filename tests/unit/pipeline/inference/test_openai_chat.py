@@ -240,7 +240,7 @@ def test_claims_on_one_context_are_asked_one_after_the_other() -> None:
     with serving(concurrency=1) as (server, backend):
         anyio.run(backend.estimate, queries)
     contexts = [
-        request["messages"][1]["content"].split("Context ")[1][0] for request in server.requests
+        request["messages"][1]["content"].split("\nContext ")[1][0] for request in server.requests
     ]
     assert sorted(contexts) == sorted("000111222")
     assert sum(a != b for a, b in pairwise(contexts)) == 2
