@@ -297,8 +297,9 @@ def test_slash_finds_and_escape_leaves(page: Page) -> None:
     checked(page)
     page.keyboard.press("/")
     page.keyboard.type("valve")
-    assert page.locator("#listed .entry").all_inner_texts()[0].startswith("†")
-    assert page.inner_text("#listed-n") == "1 of 4"
+    page.wait_for_function("document.getElementById('listed-n').innerText === '1 of 4'")
+    # Not the inner text: what is not painted yet has none.
+    assert (page.locator("#listed .entry").first.text_content() or "").strip().startswith("†")
     page.keyboard.press("Escape")
     assert page.inner_text("#listed-n") == "4"
 
