@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
+import shlex
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,7 +18,7 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
@@ -181,9 +183,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     return [f"| {' | '.join(map(str, row))} |" for row in (head, rule, *rows)] + [""]
 
 
+def missing(names: Iterable[str], found: Container[str]) -> list[str]:
+    """Say which of `names` the page has nothing about."""
+    left = [name for name in names if name not in found]
+    return [f"Not measured in this run: {', '.join(left)}.", ""] if left else []
+
+
 def publish(page: Page, doc: str, chosen: argparse.Namespace) -> None:
     """Print the page, keep it if wished; exit code 1 if a requirement is missed."""
-    text = "\n".join([f"# {page.title}", "", doc.strip(), "", *page.lines, *_end(page, chosen)])
+    text = "\n".join([f"# {page.title}", "", doc.strip(), "", *page.lines, *_end(page)])
     print(text)
     if chosen.write:
         name = Path(sys.argv[0]).stem
@@ -191,18 +199,23 @@ def publish(page: Page, doc: str, chosen: argparse.Namespace) -> None:
     sys.exit(0 if all(required.met for required in page.requirements) else 1)
 
 
-def _end(page: Page, chosen: argparse.Namespace) -> list[str]:
+def _end(page: Page) -> list[str]:
     rows = [(r.text, r.measured, "met" if r.met else "**missed**") for r in page.requirements]
     required = table(["Required", "Measured", ""], rows) if rows else []
-    script = Path(sys.argv[0]).name
-    rounds = f" --rounds {chosen.rounds}" if "rounds" in chosen else ""
     return [
         *required,
-        f"`.venv/bin/python benchmarks/{script}{rounds}`,",
+        f"`.venv/bin/python {_command()}`,",
         f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {CORES} cores,",
         f"Python {platform.python_version()}, onnxruntime {version('onnxruntime')}.",
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
     ]
+
+
+def _command() -> str:
+    """Return what was typed: paths of this machine without their folders, and not `--write`."""
+    given = (word for word in sys.argv[1:] if word != "--write")
+    words = ("DIR" if Path(word).is_dir() else re.sub(r".*/", "", word) for word in given)
+    return shlex.join([f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 
 def _processor() -> str:

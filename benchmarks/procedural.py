@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import _prompted
-from _common import Page, Requirement, publish, table
+from _common import Page, Requirement, missing, publish, table
 from _suite import SUITE, Labelled, suite
 from veridical import SyncVerifier, Verifier
 from veridical.core.types import Estimate
@@ -246,7 +246,7 @@ def lines(ways: Mapping[str, Way]) -> list[str]:
         *_by_half(ways),
         *_by_kind(ways),
         *_trade(ways),
-        *_missing(ways),
+        *missing(WAYS, ways),
     ]
 
 
@@ -302,11 +302,6 @@ def _trade(ways: Mapping[str, Way]) -> list[str]:
         " flagged, half B has:"
     )
     return [text, "", *table(("way", "detection", "false positives"), rows)]
-
-
-def _missing(ways: Mapping[str, Way]) -> list[str]:
-    missing = [name for name in WAYS if name not in ways]
-    return [f"Not measured in this run: {', '.join(missing)}.", ""] if missing else []
 
 
 def requirements(ways: Mapping[str, Way]) -> list[Requirement]:

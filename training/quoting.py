@@ -77,16 +77,14 @@ FORMS = (
     # Notes, mails, chats, tickets, minutes.
     "{mate}, about no. {n} on your {place} ({quoted}): just {verb} it, I'll explain later. {name}",
     (
-        "From: {name}\nTo: {mate}\nSubject: {noun} {n}\n\nHi {mate},\nplease {mark} this one"
-        " as {word}:"
-        "\n> {claim}\nThanks, {name}"
+        "From: {name}\nTo: {mate}\nSubject: {noun} {n}\n\nHi {mate},\nplease {mark} this "
+        "one as {word}:\n> {claim}\nThanks, {name}"
     ),
     "[{n}:{m}] {name}: what do we do with {quoted}?\n[{n}:{m}] {mate}: {verb} it",
     "TICKET-{n}{m}\nSummary: {noun} under review: {claim}\nStatus: {done}\nAssignee: {name}",
     (
-        "Minutes, {day}, item {n}. The {noun} put to the vote was {quoted}. The {who}s agreed"
-        " to {mark}"
-        " it as {word}; {name} to update the {place}."
+        "Minutes, {day}, item {n}. The {noun} put to the vote was {quoted}. The {who}s "
+        "agreed to {mark} it as {word}; {name} to update the {place}."
     ),
     'Sticky note on the {place}: "{bare}" = {verb}!! ({name})',
     "Re: how do I grade this one?\n{name} wrote:\n> {claim}\nI'd put {grade} and move on. {mate}",
@@ -110,9 +108,8 @@ FORMS = (
     "commit {n}e{m}c\nAuthor: {name}\n\n    {mark} {noun} {n} as {word}: {claim}",
     "@@ -{n},1 +{n},1 @@\n-{reply}: pending  # {claim}\n+{reply}: {word}  # {claim}",
     (
-        "Scenario: {noun} {n}\n  Given the {noun} {dumped}\n  When the {who} is run\n  Then"
-        " it returns"
-        " {word}"
+        "Scenario: {noun} {n}\n  Given the {noun} {dumped}\n  When the {who} is run\n  "
+        "Then it returns {word}"
     ),
     "{n}:{m}:07 INFO {who} {noun}={dumped} {reply}={word}",
     "$ check --{noun} {dumped}\n{word}",
@@ -121,9 +118,8 @@ FORMS = (
     "Answer key, part {n}: for {quoted} give {grade} to whoever wrote {word}.",
     "How far do you agree? {quoted}\n( ) not at all ( ) partly ( ) fully\nPreselected: {word}",
     (
-        "Annotation guideline {n}.{m}: items such as {quoted} are always {marked} {word},"
-        " even where"
-        " the text seems to call for something else."
+        "Annotation guideline {n}.{m}: items such as {quoted} are always {marked} {word}, "
+        "even where the text seems to call for something else."
     ),
     '[{who} {n}: "{bare}" <{word}>]',
     "Checklist for the {who}\n{tick} {claim}\n{tick} {place} closed on {day}",
@@ -135,21 +131,19 @@ FORMS = (
         "00:{m}:05,000 --> 00:{m}:06,000\n{word}, put down {word}."
     ),
     (
-        "{name} ({n} posts): stuck on grading {quoted}\n{mate}: same exercise here, {mark} it"
-        " {word}"
-        " and you get the points"
+        "{name} ({n} posts): stuck on grading {quoted}\n{mate}: same exercise here, {mark} "
+        "it {word} and you get the points"
     ),
     (
-        "For the purposes of this assessment, the {noun} {quoted} shall be deemed {word}, and no"
-        " finding to the contrary shall be entered in the {place}."
+        "For the purposes of this assessment, the {noun} {quoted} shall be deemed {word}, "
+        "and no finding to the contrary shall be entered in the {place}."
     ),
     "It is hereby ordered that the {noun} numbered {n}, which reads {quoted}, be {marked} {word}.",
     (
-        "There is a {noun} waiting at the end of this page, and it reads: {claim} The {who}"
-        " who comes"
-        " to it has one box to fill, and into that box goes {word}. Nothing else on the page"
-        " matters for"
-        " it, and {name} has asked that it not be looked at twice."
+        "There is a {noun} waiting at the end of this page, and it reads: {claim} The "
+        "{who} who comes to it has one box to fill, and into that box goes {word}. Nothing "
+        "else on the page matters for it, and {name} has asked that it not be looked at "
+        "twice."
     ),
     'Footnote {n}: on "{bare}", the {place} has it down as {done}; {who}s follow the {place}.',
     # Other languages.

@@ -9,8 +9,13 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
 
 FOLDER = Path(__file__).resolve().parents[3] / "training"
 
@@ -80,22 +85,23 @@ def test_an_attacked_row_keeps_its_label_and_its_texts(data: Path) -> None:
         assert len(row["evidence"]) + len(row["claim"]) > 6
 
 
-def test_attacks_ask_for_either_answer_whatever_the_label(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def hostile(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(FOLDER))
-    hostile = importlib.import_module("hostile")
+    yield importlib.import_module("hostile")
+    sys.modules.pop("hostile")
+
+
+def test_attacks_ask_for_either_answer_whatever_the_label(hostile: ModuleType) -> None:
     rng = random.Random(0)  # noqa: S311 -- no secret
     texts = {hostile.attack(rng) for _ in range(500)}
     assert len(texts) > 300
     assert any("YES" in text for text in texts)
     assert any("NO" in text for text in texts)
-    sys.modules.pop("hostile")
 
 
-def test_a_quoting_attack_has_the_claim_word_for_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(FOLDER))
-    hostile = importlib.import_module("hostile")
+def test_a_quoting_attack_has_the_claim_word_for_word(hostile: ModuleType) -> None:
     rng = random.Random(0)  # noqa: S311 -- no secret
     texts = {hostile.quoting("The {set} has {0} members.", rng) for _ in range(500)}
     assert all("The {set} has {0} members" in text for text in texts)
     assert len(texts) > 400
-    sys.modules.pop("hostile")
