@@ -19,7 +19,7 @@ import anyio
 import _prompted
 from _suite import suite
 from veridical.core.fencing import fenced
-from veridical.core.types import Generated, TextRequest
+from veridical.core.measurements import Generated, TextRequest
 from veridical.pipeline.inference.gguf_text import create
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+    from veridical.core.measurements import BackendInfo, Measurement, Query
     from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo, Measurement, Query
 
 RESULTS = Path(__file__).parent / "results"
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text as sql
 
 from veridical.core.hashing import short_hash
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.memory import Memory, MemoryGate, State, working
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate

@@ -10,8 +10,9 @@ import anyio
 
 from _attacks import tried
 from _bases import BASES
+from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Claim, Query, Span, Unmeasured, UnmeasuredReason
+from veridical.core.types import Claim, Span
 from veridical.pipeline.judgement.status import decide
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from veridical.core.information import budget_gap_bits
-from veridical.core.types import Unmeasured
+from veridical.core.measurements import Unmeasured
 
 if TYPE_CHECKING:
     from veridical.pipeline.inference.llama_cpp import Engine, Tokens

@@ -23,8 +23,9 @@ import anyio
 import numpy as np
 
 from _common import RESULTS, table
+from veridical.core.measurements import Estimate, Query
 from veridical.core.sources import as_sources
-from veridical.core.types import CitationRef, Estimate, Query, Span
+from veridical.core.types import CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc, balanced_accuracy, macro_f1, share
 from veridical.pipeline.claims import split_sentences

@@ -40,7 +40,7 @@ import _prompted
 from _common import CORES, Page, Requirement, publish, table
 from _paired import area, difference
 from _sample import DEV, SEED
-from veridical.core.types import Estimate, Query
+from veridical.core.measurements import Estimate, Query
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc
 from veridical.pipeline.inference.gguf import Gguf

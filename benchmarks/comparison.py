@@ -39,7 +39,8 @@ from _common import CORES, Page, publish, table
 from _ledger import Ledger, Method
 from _sample import SEED, Item, Sample, draw
 from veridical import SyncVerifier, Verifier
-from veridical.core.types import Estimate, Source
+from veridical.core.measurements import Estimate
+from veridical.core.types import Source
 from veridical.core.verdicts import Interval, Status
 from veridical.evaluation.baselines import BASELINES, claim_only
 from veridical.evaluation.bootstrap import Resampling, interval, mean_replicates, replicates

@@ -32,7 +32,7 @@ from jevcompat.mock import MockConfig, Running
 from _common import Page, Requirement, options, publish, table
 from _faulty_proxy import HARMLESS, Fault, FaultyProxy, Pace, Served, Upstream, seeded
 from _llama_server import LlamaServer, small_model
-from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import openai_chat, systemone
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.pipeline.inference.wrappers.breaker import OPEN
@@ -40,8 +40,8 @@ from veridical.pipeline.inference.wrappers.breaker import OPEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from veridical.core.measurements import Measurement
     from veridical.core.ports import Backend
-    from veridical.core.types import Measurement
 
 RUNS, CLAIMS = 100, 4
 RUNS_AT_ONCE, REQUESTS_AT_ONCE = 8, 2

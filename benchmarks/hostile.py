@@ -33,7 +33,7 @@ from _common import CORES, Page, Requirement, publish, table
 from _flips import judged, measure, verified
 from _llama_server import LlamaServer, small_model
 from veridical import Verifier
-from veridical.core.types import BackendInfo, Estimator, Unmeasured
+from veridical.core.measurements import BackendInfo, Estimator, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.pipeline.inference import openai_chat
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from _flips import Found, Judge
+    from veridical.core.measurements import Measurement, Query
     from veridical.core.ports import Backend
-    from veridical.core.types import Measurement, Query
     from veridical.pipeline.inference.llama_cpp import Engine
 
 LEAST = 60

@@ -43,7 +43,7 @@ from veridical.verifier import Verifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from veridical.core.types import Measurement, Query
+    from veridical.core.measurements import Measurement, Query
 
 WRITERS = 8
 DEADLINE_S = 2.0

@@ -36,7 +36,7 @@ import _prompted
 from _common import Page, Requirement, missing, publish, table
 from _suite import SUITE, Labelled, suite
 from veridical import SyncVerifier, Verifier
-from veridical.core.types import Estimate
+from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status
 from veridical.evaluation.baselines import BASELINES
 from veridical.evaluation.bootstrap import interval

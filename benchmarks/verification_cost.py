@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from _answers import Answer, Asked
-    from veridical.core.types import Query
+    from veridical.core.measurements import Query
 
 HOME = Path.home() / ".cache" / "veridical"
 PAIRS = (

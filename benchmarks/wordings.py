@@ -38,7 +38,7 @@ import _prompted
 from _common import CORES, Page, missing, publish, table
 from _paired import area, difference
 from veridical.core.fencing import quoted
-from veridical.core.types import Query, Unmeasured
+from veridical.core.measurements import Query, Unmeasured
 from veridical.evaluation.dataset import read_datasets
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.gguf import stages

@@ -34,7 +34,7 @@ from _common import (
     wall,
 )
 from _texts import case
-from veridical.core.types import Estimate, Query
+from veridical.core.measurements import Estimate, Query
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import FakeBackend, fake_estimate
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
+    from veridical.core.measurements import Measurement
     from veridical.core.ports import Backend
-    from veridical.core.types import Measurement
 
 CLAIMS = 10
 MOST_MS = 1.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 import anyio.to_thread
 
-from veridical.core.types import Generated, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Generated, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import cut, decompose, decomposition_request
 from veridical.pipeline.judgement import Reading, combine
@@ -20,9 +20,10 @@ from veridical.pipeline.judgement import Reading, combine
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
+    from veridical.core.measurements import TextRequest
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
-    from veridical.core.types import ClaimSet, Passage, Source, TextRequest
+    from veridical.core.types import ClaimSet, Passage, Source
     from veridical.pipeline.claims.decomposition import Piece
 
 CHUNK = 64

@@ -15,17 +15,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from veridical.core.audits import Cited
 from veridical.core.epistemic import StepAudit, TraceAudit
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.sources import as_sources
-from veridical.core.types import (
-    Citation,
-    CitationRef,
-    Claim,
-    Exclusion,
-    Source,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Citation, CitationRef, Claim, Exclusion, Source, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.claims import extract_claims
 from veridical.pipeline.evidence import resolve

@@ -18,7 +18,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.hashing import short_hash
-from veridical.core.types import Estimate, Estimator
+from veridical.core.measurements import Estimate, Estimator
 from veridical.core.verdicts import Status
 from veridical.errors import InputError
 from veridical.store import FeedbackTable

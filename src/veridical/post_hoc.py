@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from veridical.core.audits import Needed, PostHoc, PostHocVerdict
 from veridical.core.fencing import fenced
-from veridical.core.strict_json import parse_evidence_json
-from veridical.core.types import (
+from veridical.core.measurements import (
     Estimate,
     Generated,
-    Source,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.strict_json import parse_evidence_json
+from veridical.core.types import Source
 from veridical.core.verdicts import Status
 from veridical.errors import EvidenceJSONError, VeridicalError
 from veridical.pipeline.claims import extract_claims

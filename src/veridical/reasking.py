@@ -11,19 +11,19 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from veridical.core.fencing import fenced
-from veridical.core.policy import Policy
-from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
-from veridical.core.sources import as_sources
-from veridical.core.strict_json import parse_evidence_json
-from veridical.core.types import (
+from veridical.core.measurements import (
     Estimate,
     Generated,
     Query,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
-    ensure_text,
 )
+from veridical.core.policy import Policy
+from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
+from veridical.core.sources import as_sources
+from veridical.core.strict_json import parse_evidence_json
+from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, EvidenceJSONError
 from veridical.pipeline.claims.rewording import rewordings, same_facts
 from veridical.pipeline.inference.wrappers.asking import ask

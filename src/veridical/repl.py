@@ -15,7 +15,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from veridical.core.epistemic import HallucinationReport, Verifications
-from veridical.core.types import Unmeasured, ensure_text
+from veridical.core.measurements import Unmeasured
+from veridical.core.types import ensure_text
 from veridical.errors import BackendError, ConfigurationError, TextError
 from veridical.repl_engine import Comparison, Current, Engine
 

@@ -9,15 +9,10 @@ import math
 from operator import mul
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.core.similarity import Similarity
 from veridical.core.text import normalise
-from veridical.core.types import (
-    Estimate,
-    Query,
-    Unmeasured,
-    UnmeasuredReason,
-    ensure_text,
-)
+from veridical.core.types import ensure_text
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.inference.wrappers.asking import ask

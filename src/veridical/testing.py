@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from veridical.core.ports import estimators_of
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,
@@ -18,6 +17,7 @@ from veridical.core.types import (
     TextRequest,
     Unmeasured,
 )
+from veridical.core.ports import estimators_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

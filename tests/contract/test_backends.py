@@ -6,8 +6,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from veridical.core.ports import Backend
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,
@@ -16,6 +15,7 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import Backend
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.wrappers import wrap

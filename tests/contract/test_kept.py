@@ -15,7 +15,7 @@ from sqlalchemy import MetaData, Table, select
 from sqlalchemy.types import JSON, Boolean, DateTime, Float, Integer, LargeBinary
 
 from veridical.composition import build_backend
-from veridical.core.types import Estimate, Query
+from veridical.core.measurements import Estimate, Query
 from veridical.memory import Memory
 from veridical.pipeline.inference.wrappers.cache import Cache
 from veridical.settings import Settings

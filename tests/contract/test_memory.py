@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError
 from veridical.memory import Link, Memory, MemoryGate, Outcome, Participant, State, Tier
 from veridical.memory.values import Fact

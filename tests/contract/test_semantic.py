@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from veridical.core.types import TextModelInfo, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import TextModelInfo, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError, InputError
 from veridical.memory import Memory, Tier
 

@@ -6,8 +6,14 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import (
+    Generated,
+    TextModelInfo,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.ports import TextModel
-from veridical.core.types import Generated, TextModelInfo, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.wrappers import wrap_text_model
 from veridical.testing import FakeTextModel, check_text_model
 

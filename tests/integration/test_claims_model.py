@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from veridical.composition import build_verifier
-from veridical.core.types import ExtractionMethod, UnmeasuredReason
+from veridical.core.measurements import UnmeasuredReason
+from veridical.core.types import ExtractionMethod
 from veridical.pipeline.claims import extract_claims
 from veridical.pipeline.claims.faithfulness import lacks
 from veridical.pipeline.reports import Report

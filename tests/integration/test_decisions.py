@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.systemone import create
 from veridical.testing import check_backend
 

@@ -13,15 +13,15 @@ import pytest
 
 from veridical.applications.phq8 import EvidenceExtractor, Extraction
 from veridical.composition import build_text_model
-from veridical.core.ports import TextModel
-from veridical.core.text import normalise
-from veridical.core.types import (
+from veridical.core.measurements import (
     Generated,
     TextModelInfo,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import TextModel
+from veridical.core.text import normalise
 from veridical.evidence import parse_transcript
 from veridical.settings import Settings
 from veridical.settings_blocks import ExtractionSettings, GgufSettings, OpenAISettings

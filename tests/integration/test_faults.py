@@ -14,8 +14,8 @@ from jevcompat.mock import MockConfig, Running
 
 from _faulty_proxy import FAULTS, Fault, FaultyProxy, Pace, Upstream, always, at_first
 from _llama_server import LlamaServer
+from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.ports import Backend
-from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import openai_chat, systemone
 from veridical.pipeline.inference.wrappers import Backoff, Breaker, Circuit, Retries
 from veridical.pipeline.inference.wrappers.breaker import OPEN

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from veridical.composition import build_backend, build_store
-from veridical.core.types import Estimate, Query
+from veridical.core.measurements import Estimate, Query
 from veridical.feedback import Feedback
 from veridical.interfaces.cli.app import app
 from veridical.settings import Settings

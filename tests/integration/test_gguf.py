@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import llama_cpp
 from veridical.pipeline.inference.checkup import check_up
 from veridical.pipeline.inference.gguf import Gguf, create

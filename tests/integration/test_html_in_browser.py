@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from veridical.core.assessment import Outcome, Summary
+from veridical.core.measurements import BackendInfo, Estimate, Estimator
 from veridical.core.policy import Policy
-from veridical.core.types import BackendInfo, Citation, Claim, Estimate, Estimator, Source, Span
+from veridical.core.types import Citation, Claim, Source, Span
 from veridical.core.verdicts import Budget, EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.reports.report import Report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from veridical.core.types import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.openai_chat import OpenAIChat, create
 
 pytestmark = pytest.mark.slow

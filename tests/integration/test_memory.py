@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import _crashes
 from _llama_server import LlamaServer
 from veridical.composition import build_memory
-from veridical.core.types import Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.app import app
 from veridical.memory import Memory, MemoryGate, State

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from _upstream import serving
-from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier

@@ -21,7 +21,7 @@ import httpx
 import pytest
 
 from veridical import SyncVerifier
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.memory import Memory, MemoryGate
 from veridical.testing import FakeBackend
 from veridical.verifier import Verifier

@@ -11,7 +11,7 @@ import pytest
 
 from _faulty_proxy import Fault, FaultyProxy, Pace, Upstream, always, at_first
 from veridical.composition import build_text_model
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.settings import Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import veridical
 from veridical.applications.phq8 import EvidenceExtractor
 from veridical.composition import build_text_model
-from veridical.core.types import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Unmeasured
 from veridical.orchestrator import Choice, Orchestrator, VerificationConfig, from_text_model
 from veridical.testing import (
     FakeBackend,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from veridical.auditing import READ, StepLike, audit
 from veridical.core.audits import Soundness
 from veridical.core.epistemic import TraceAudit
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError, SourceError, TextError
 from veridical.pipeline.oversight.steps import MOST_STEPS
 from veridical.testing import FakeBackend, fake_estimate

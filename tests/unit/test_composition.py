@@ -12,8 +12,8 @@ from veridical.composition import (
     build_text_model,
     build_verifier,
 )
+from veridical.core.measurements import Estimator
 from veridical.core.ports import Backend, TextModel, estimators_of
-from veridical.core.types import Estimator
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.cascade import Cascade

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.types import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.errors import InputError
 from veridical.feedback import BY_PROBABILITY, Feedback, report_id, to_document

@@ -11,7 +11,7 @@ import pytest
 from veridical.auditing import Executor, audit
 from veridical.core.audits import PostHoc, PostHocVerdict
 from veridical.core.epistemic import TraceAudit
-from veridical.core.types import (
+from veridical.core.measurements import (
     Generated,
     Measurement,
     Query,

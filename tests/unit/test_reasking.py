@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from veridical.composition import build_backend
-from veridical.core.ports import Backend, TextModel
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Generated,
     Measurement,
@@ -20,6 +19,7 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import Backend, TextModel
 from veridical.errors import ConfigurationError, TextError
 from veridical.reasking import (
     Reasker,

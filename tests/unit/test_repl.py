@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from veridical import repl
+from veridical.core.measurements import Generated, Query, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Generated, Query, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.errors import (
     BackendError,

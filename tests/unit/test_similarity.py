@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.composition import build_backend
+from veridical.core.measurements import (
+    Measurement,
+    Query,
+    TextModelInfo,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.ports import Backend
 from veridical.core.similarity import Similarity
-from veridical.core.types import Measurement, Query, TextModelInfo, Unmeasured, UnmeasuredReason
 from veridical.errors import TextError
 from veridical.settings import Settings
 from veridical.similarity import CHUNKS_READ, semantic_similarity, vector_similarity

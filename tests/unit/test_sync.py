@@ -9,7 +9,7 @@ from contextlib import suppress
 import anyio
 import pytest
 
-from veridical.core.types import Measurement, Query
+from veridical.core.measurements import Measurement, Query
 from veridical.errors import TextError
 from veridical.pipeline.reports import Report
 from veridical.sync import SyncVerifier

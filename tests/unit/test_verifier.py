@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from veridical.core.assessment import Outcome
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Note, Status, Verdict
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report

@@ -12,11 +12,7 @@ import jsonschema
 import pytest
 
 from veridical.composition import build_verifier
-from veridical.core.ports import TextModel
-from veridical.core.types import (
-    ClaimExtraction,
-    EvidenceMap,
-    ExtractionMethod,
+from veridical.core.measurements import (
     Generated,
     Measurement,
     Query,
@@ -25,6 +21,8 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import TextModel
+from veridical.core.types import ClaimExtraction, EvidenceMap, ExtractionMethod
 from veridical.core.verdicts import Status
 from veridical.errors import BackendError
 from veridical.pipeline.reports import Report

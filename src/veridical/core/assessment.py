@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from veridical.core.types import ClaimExtraction, Stage
+from veridical.core.measurements import Stage
+from veridical.core.types import ClaimExtraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo, Measurement, Source
+    from veridical.core.types import Source
     from veridical.core.verdicts import Status, Verdict
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import log2
 
-from veridical.core.types import ensure_probability
+from veridical.core.measurements import ensure_probability
 
 EPSILON = 1e-3
 """Probabilities are clipped to [EPSILON, 1 - EPSILON] before a logarithm is taken."""

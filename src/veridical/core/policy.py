@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from veridical.core.types import ensure_probability
+from veridical.core.measurements import ensure_probability
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from veridical.core.types import BackendInfo
+    from veridical.core.measurements import BackendInfo
 
 
 Mode: TypeAlias = Literal["full", "sample", "critical_only"]

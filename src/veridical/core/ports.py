@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.core.types import (
+    from veridical.core.measurements import (
         BackendInfo,
         Estimator,
         Generated,
         Measurement,
         Query,
-        Span,
         TextModelInfo,
         TextRequest,
         Unmeasured,
     )
+    from veridical.core.types import Span
 
 
 @runtime_checkable

@@ -12,13 +12,13 @@ from hashlib import sha256
 from math import exp, isfinite, log, log1p
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.types import Estimate, ensure_probability
+from veridical.core.measurements import Estimate, ensure_probability
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.types import BackendInfo
+    from veridical.core.measurements import BackendInfo
 
 SCHEMA = "veridical.calibration/1"
 _FIELDS = ("fingerprint", "backend", "model", "support_threshold", "temperature")

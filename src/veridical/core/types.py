@@ -1,4 +1,4 @@
-"""The values that flow through the pipeline, in the order in which they come to be.
+"""Texts, claims and their evidence: the values that flow through the pipeline, in that order.
 
 All are frozen. Offsets are code points into the original text, `start` inclusive, `end` exclusive.
 """
@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import ensure_probability
 from veridical.errors import SourceError, TextError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from veridical.core.measurements import UnmeasuredReason
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -302,187 +303,3 @@ class Binding:
     with_evidence: tuple[Passage, ...]
     without_evidence: tuple[Passage, ...]
     windows_total: int
-
-
-# --- inference -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """One question to a backend: how probable is `claim`, given `context`."""
-
-    claim: str
-    context: str
-    question: str | None = None
-
-
-class Estimator(StrEnum):
-    """How a probability was obtained."""
-
-    CROSS_ENCODER = "cross_encoder"
-    LOGPROBS = "logprobs"
-    DECISION = "decision"
-    SAMPLING = "sampling"
-    VERBALISED = "verbalised"
-
-
-class UnmeasuredReason(StrEnum):
-    """Why there is no estimate."""
-
-    TIMEOUT = "timeout"
-    RATE_LIMITED = "rate_limited"
-    BACKEND_ERROR = "backend_error"
-    MALFORMED_REPLY = "malformed_reply"
-    CONTEXT_TOO_LONG = "context_too_long"
-    DISABLED = "disabled"
-
-
-class Stage(StrEnum):
-    """Which backend of a cascade decided about a query, and whether the second was asked."""
-
-    FIRST = "first"
-    """The second was spared."""
-    SECOND = "second"
-    """The first was in doubt; what the second found, or its failure, counts."""
-    STOOD_IN = "stood_in"
-    """The first was in doubt, but the second could not measure it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """P(claim | context) as a distribution, with an interval for `supported`.
-
-    The three probabilities sum to 1. A yes/no-only backend cannot tell the last two apart and
-    leaves both None. `low` and `high` bound `supported`. `tokens` and `cost_usd` are None when
-    unknown, `stage` outside of cascades.
-    """
-
-    supported: float
-    contradicted: float | None
-    not_in_context: float | None
-    low: float
-    high: float
-    estimator: Estimator
-    model: str
-    fingerprint: str
-    samples: int = 1
-    latency_ms: float | None = None
-    tokens: int | None = None
-    cost_usd: float | None = None
-    cached: bool = False
-    stage: Stage | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("supported", "low", "high"):
-            ensure_probability(getattr(self, name), name)
-        if not self.low <= self.supported <= self.high:
-            msg = f"interval [{self.low}, {self.high}] does not hold {self.supported}"
-            raise ValueError(msg)
-        if (self.contradicted is None) != (self.not_in_context is None):
-            msg = "contradicted and not_in_context are known together or not at all"
-            raise ValueError(msg)
-        if self.contradicted is not None and self.not_in_context is not None:
-            ensure_probability(self.contradicted, "contradicted")
-            ensure_probability(self.not_in_context, "not_in_context")
-            total = self.supported + self.contradicted + self.not_in_context
-            if abs(total - 1.0) > 1e-4:  # noqa: PLR2004 -- float32 softmax rounding
-                msg = f"the distribution sums to {total}"
-                raise ValueError(msg)
-
-
-@dataclass(frozen=True, slots=True)
-class Unmeasured:
-    """No estimate, and why. `detail` carries no text of the claim or its context.
-
-    `retry_after_s` is how many seconds the service asked to wait before it is asked again. `stage`
-    is None outside of cascades.
-    """
-
-    reason: UnmeasuredReason
-    detail: str = ""
-    retry_after_s: float | None = None
-    stage: Stage | None = None
-
-
-Measurement = Estimate | Unmeasured
-
-
-@dataclass(frozen=True, slots=True)
-class BackendInfo:
-    """What a backend says of itself.
-
-    The thresholds are those at which this backend's probabilities are to be read; they are
-    calibrated per backend and apply unless the policy sets its own.
-    """
-
-    name: str
-    model: str
-    estimator: Estimator
-    fingerprint: str
-    support_threshold: float = 0.7
-    contradiction_threshold: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class TextModelInfo:
-    """What a text model says of itself: the name it is found by, and its model."""
-
-    name: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextRequest:
-    """What a text model is to write: its instructions, and what the user says.
-
-    `schema` is the JSON Schema of an object that the text is to be; a service that cannot hold a
-    model to it writes what it likes. At most `max_tokens` are written. `seed` is for those who
-    sample, that is at a `temperature` above 0.
-    """
-
-    system: str = field(repr=False)
-    user: str = field(repr=False)
-    schema: Mapping[str, object] | None = None
-    max_tokens: int = 1024
-    temperature: float = 0.0
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 1 or not self.temperature >= 0:
-            msg = "a text needs a max_tokens of 1 or more and a temperature of 0 or more"
-            raise ValueError(msg)
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """A text that a model wrote; `cut_off` if the limit on its tokens ended it.
-
-    Tokens and cost are None where unknown; a `cached` text took none.
-    """
-
-    text: str = field(repr=False)
-    model: str
-    cut_off: bool = False
-    prompt_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
-    latency_ms: float | None = None
-    cached: bool = False
-
-
-def ensure_probability(value: object, name: str) -> None:
-    """Raise `ValueError` unless `value` is a number in [0, 1]."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0.0 <= value <= 1.0  # false for NaN
-    ):
-        msg = f"{name} must be a number from 0 to 1, not {_shown(value)}"
-        raise ValueError(msg)
-
-
-def _shown(value: object) -> str:
-    """Return a number as it is, and of anything else, which may be text of a claim, the type."""
-    # An int of thousands of digits cannot be printed.
-    printable = isinstance(value, float) or (isinstance(value, int) and value in range(-999, 1000))
-    return repr(value) if printable else f"this {type(value).__name__}"

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from veridical.core.types import Citation, Claim, Measurement, Piece, Span
+    from veridical.core.measurements import Measurement
+    from veridical.core.types import Citation, Claim, Piece, Span
 
 
 class Status(StrEnum):

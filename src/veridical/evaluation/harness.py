@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from veridical.core.types import Estimate
+from veridical.core.measurements import Estimate
 from veridical.evaluation.dataset import total_rows
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
-from veridical.core.types import ensure_probability
+from veridical.core.measurements import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError
 from veridical.evaluation.harness import Outcome
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo
 
 SCHEMA = "veridical.eval-row/1"
 START = f'{{"schema": "{SCHEMA}"'

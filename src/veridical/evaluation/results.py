@@ -23,8 +23,8 @@ from veridical.evaluation.rows import Label3
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
-    from veridical.core.types import BackendInfo
     from veridical.core.verdicts import Interval
     from veridical.evaluation.harness import Measured, Outcome
     from veridical.evaluation.metrics import Flags, Floats

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import anyio
 
 from veridical.composition import GROUP, TEXT_GROUP, build_backend, build_text_model
-from veridical.core.types import TextRequest, Unmeasured
+from veridical.core.measurements import TextRequest, Unmeasured
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
 from veridical.pipeline.inference.aliases import MEANINGS
 from veridical.pipeline.inference.card import load_card

@@ -10,16 +10,9 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Claim,
-    Estimate,
-    Measurement,
-    Query,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Claim, Span
 from veridical.errors import ConfigurationError, InputError
 from veridical.memory.deadline import DeadlineError, Loops
 from veridical.memory.values import Conflict, Verification

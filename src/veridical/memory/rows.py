@@ -10,8 +10,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.core.hashing import short_hash
+from veridical.core.measurements import ensure_probability
 from veridical.core.text import normalise
-from veridical.core.types import ensure_probability, ensure_text
+from veridical.core.types import ensure_text
 from veridical.core.wording import UNSPACED
 from veridical.errors import InputError, TextError
 from veridical.memory.values import (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veridical.core.hashing import short_hash
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.ports import fingerprint_of
-from veridical.core.types import Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError
 from veridical.memory.deadline import DeadlineError, Loops
 from veridical.store.memory_vectors import VectorTable

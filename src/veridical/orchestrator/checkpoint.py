@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import anyio
 
 from veridical.core.assessment import Assessment, Outcome
-from veridical.core.types import Unmeasured
+from veridical.core.measurements import Unmeasured
 from veridical.core.verdicts import Status
 from veridical.orchestrator.calls import call
 from veridical.orchestrator.results import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from veridical.core.fencing import disarmed, fenced
 from veridical.core.letters import plain
+from veridical.core.measurements import Generated, TextRequest, Unmeasured
 from veridical.core.ports import TextModel
-from veridical.core.types import Generated, TextRequest, Unmeasured
 from veridical.errors import BackendError, TextError
 from veridical.orchestrator.calls import call
 from veridical.orchestrator.results import Spent

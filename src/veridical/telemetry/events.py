@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from veridical.core.hashing import short_hash
-from veridical.core.types import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Unmeasured
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.assessment import Assessment
-    from veridical.core.types import BackendInfo, Measurement
+    from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.verdicts import Verdict
 
 

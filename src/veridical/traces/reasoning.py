@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 import anyio.to_thread
 
+from veridical.core.measurements import ensure_probability
 from veridical.core.trace_documents import trace_from_document
 from veridical.core.trace_reports import UNVERIFIED, ClaimRecord, EpistemicReport
 from veridical.core.traces import (
@@ -21,7 +22,6 @@ from veridical.core.traces import (
     ensure_edge,
     label_under,
 )
-from veridical.core.types import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import InputError, SourceError
 from veridical.store import Store, TraceTables

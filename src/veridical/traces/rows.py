@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
+from veridical.core.measurements import ensure_probability
 from veridical.core.trace_reports import result_from
 from veridical.core.traces import (
     EdgeLabel,
@@ -18,7 +19,7 @@ from veridical.core.traces import (
     label_of,
     label_under,
 )
-from veridical.core.types import ensure_probability, ensure_text
+from veridical.core.types import ensure_text
 from veridical.errors import InputError, TextError
 
 if TYPE_CHECKING:

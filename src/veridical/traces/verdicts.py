@@ -7,17 +7,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veridical.auditing import NOTHING_TO_REST_ON
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.trace_reports import ClaimRecord, VerificationResult, result_from
 from veridical.core.traces import NodeKind, Trace, TraceNode
-from veridical.core.types import (
-    Citation,
-    CitationRef,
-    Claim,
-    Source,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Citation, CitationRef, Claim, Source, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.evidence import resolve
 from veridical.pipeline.judgement.epistemic import gap, verification

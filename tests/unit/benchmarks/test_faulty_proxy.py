@@ -13,7 +13,7 @@ from jevcompat.mock import MockConfig, Running
 
 from _faulty_proxy import FAULTS, HARMLESS, Fault, FaultyProxy, Served, Upstream, always, seeded
 from faults import REASONS, End, Target, decision_backend, end
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.testing import fake_estimate
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import BackendInfo, Estimator
 from veridical.core.policy import Policy
-from veridical.core.types import BackendInfo, Estimator
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:

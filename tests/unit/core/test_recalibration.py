@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import BackendInfo, Estimate, Estimator
 from veridical.core.recalibration import (
     Recalibration,
     from_document,
@@ -14,7 +15,6 @@ from veridical.core.recalibration import (
     tempered,
     to_document,
 )
-from veridical.core.types import BackendInfo, Estimate, Estimator
 from veridical.errors import ConfigurationError
 from veridical.testing import FAKE, fake_estimate
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from veridical.core import views
-from veridical.core.types import Claim, Exclusion, Span, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
+from veridical.core.types import Claim, Exclusion, Span
 from veridical.core.verdicts import Budget, Note, Status, Verdict
 from veridical.core.views import View, view
 

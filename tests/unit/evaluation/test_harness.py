@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from veridical.core.measurements import BackendInfo, Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import BackendInfo, Query, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError
 from veridical.evaluation.bootstrap import Resampling

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from veridical.core.measurements import Estimate
 from veridical.core.policy import Policy
 from veridical.core.recalibration import Recalibration, temper, tempered
-from veridical.core.types import Claim, Estimate, Span
+from veridical.core.types import Claim, Span
 from veridical.core.verdicts import Status
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.refit import (

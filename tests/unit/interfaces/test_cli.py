@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 import veridical.composition
 import veridical.sync
 from veridical.core.assessment import Outcome, Summary
+from veridical.core.measurements import BackendInfo, Estimator
 from veridical.core.policy import Policy
-from veridical.core.types import BackendInfo, Estimator, Source
+from veridical.core.types import Source
 from veridical.errors import BackendError, ConfigurationError
 from veridical.interfaces.cli import check, output
 from veridical.interfaces.cli.app import app

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 import veridical.composition
 import veridical.settings
 from veridical.composition import GROUP, TEXT_GROUP
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimator,
     Generated,

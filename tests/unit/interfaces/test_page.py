@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.types import Exclusion, Skip, UnmeasuredReason
+from veridical.core.measurements import UnmeasuredReason
+from veridical.core.types import Exclusion, Skip
 from veridical.core.verdicts import Note, Status
 
 pytest.importorskip("fastapi")

@@ -103,7 +103,7 @@ def test_pytest_that_checks_nothing_loads_nothing(
 
 
 def test_what_was_not_measured_is_no_pass() -> None:
-    from veridical.core.types import Unmeasured, UnmeasuredReason
+    from veridical.core.measurements import Unmeasured, UnmeasuredReason
 
     lost = Unmeasured(UnmeasuredReason.TIMEOUT)
     assert "? c1 undetermined" in checked(GOOD, lost, lost)

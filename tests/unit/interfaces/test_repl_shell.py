@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 from veridical import repl
 from veridical.composition import build_store
-from veridical.core.types import Measurement, Query, Source
+from veridical.core.measurements import Measurement, Query
+from veridical.core.types import Source
 from veridical.errors import BackendError
 from veridical.feedback import Feedback
 from veridical.interfaces.cli.app import app

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.memory import GateRules, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier

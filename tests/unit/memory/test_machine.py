@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError
 from veridical.memory import Memory, MemoryGate, Outcome, State, Tier
 from veridical.pipeline.evidence.scrubbing import MARKER

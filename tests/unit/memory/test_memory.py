@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.types import Unmeasured
+from veridical.core.measurements import Unmeasured
 from veridical.errors import (
     BackendError,
     ConfigurationError,

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from veridical import Policy, Report
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.orchestrator import Answer, Orchestrator
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical import Report
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 from veridical.orchestrator import annotate
 from veridical.orchestrator.annotation import _insert, _mark
 from veridical.testing import fake_estimate

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from veridical import Policy
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 from veridical.core.verdicts import Note
 from veridical.errors import ConfigurationError
 from veridical.orchestrator import Action, Answer, Orchestrator, VerificationConfig

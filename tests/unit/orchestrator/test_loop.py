@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.errors import BackendError, ConfigurationError, TextError
 from veridical.orchestrator import (

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.hashing import short_hash
-from veridical.core.types import Generated
+from veridical.core.measurements import Generated
 from veridical.errors import DocumentError
 from veridical.orchestrator import Orchestrator, Trajectory, VerificationConfig
 from veridical.orchestrator.analysis import percentile, read_trajectory, summarise, to_document

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.interfaces.http.app import create_app
 from veridical.pipeline.reports import Report
 from veridical.settings import Settings

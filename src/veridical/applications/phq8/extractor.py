@@ -19,7 +19,8 @@ from veridical.applications.phq8.failures import (
 from veridical.applications.phq8.prompt import request_for
 from veridical.applications.phq8.results import Extraction, ItemEvidence, Usage
 from veridical.core.hashing import short_hash
-from veridical.core.types import Generated, Unmeasured, UnmeasuredReason, ensure_text
+from veridical.core.measurements import Generated, Unmeasured, UnmeasuredReason
+from veridical.core.types import ensure_text
 from veridical.errors import (
     ConfigurationError,
     EvidenceGroundingError,

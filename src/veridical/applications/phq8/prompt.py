@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veridical.core.fencing import fenced
-from veridical.core.types import TextRequest
+from veridical.core.measurements import TextRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,8 @@ from veridical.evaluation.refit.points import Observation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.recalibration import Recalibration
-    from veridical.core.types import BackendInfo
     from veridical.feedback import Mark
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from veridical.core.types import Estimate
+    from veridical.core.measurements import Estimate
     from veridical.evaluation.metrics import Flags, Floats
 
 

@@ -16,8 +16,8 @@ from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import UNDETERMINED, reported, say
 
 if TYPE_CHECKING:
+    from veridical.core.measurements import BackendInfo
     from veridical.core.recalibration import Recalibration
-    from veridical.core.types import BackendInfo
     from veridical.evaluation.refit import Figure, Reading, Refit, Sorted, TooLittle
     from veridical.settings import Settings
 

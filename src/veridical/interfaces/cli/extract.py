@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.applications.phq8 import Extraction
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
     from veridical.settings import Settings
 
 EXAMPLES = """\b
@@ -81,7 +81,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     config: options.Config = None,
 ) -> None:
     """Let a text model copy evidence out of TRANSCRIPT, and keep what is there."""
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
     from veridical.errors import EvidenceGroundingError, EvidenceSchemaError
     from veridical.interfaces.cli.output import ensure_writable
     from veridical.interfaces.documents import read_text

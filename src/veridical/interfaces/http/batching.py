@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.ports import estimators_of
-from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.wrappers.asking import ask
 from veridical.telemetry import Asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
     from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo, Estimator, Measurement, Query
     from veridical.telemetry import Telemetry
 
 _deadline: ContextVar[float] = ContextVar("veridical_deadline", default=math.inf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import UnmeasuredReason
+from veridical.core.measurements import UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.interfaces.http.errors import KINDS, MEDIA_TYPE, Problem
 

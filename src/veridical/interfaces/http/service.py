@@ -19,7 +19,7 @@ from veridical.composition import (
     build_text_model,
     build_verifier,
 )
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from veridical.core.types import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.epistemic import TraceAudit
-    from veridical.core.types import Measurement
+    from veridical.core.measurements import Measurement
     from veridical.core.verdicts import EvidenceSpan, Verdict
     from veridical.evidence import QuoteMatch
     from veridical.memory import Fact, Remembered

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 
 from veridical.core.fencing import disarmed, fenced
 from veridical.core.letters import plain as in_plain_letters
+from veridical.core.measurements import TextRequest
 from veridical.core.strict_json import parse_evidence_json
-from veridical.core.types import (
-    ClaimSet,
-    Span,
-    TextRequest,
-)
+from veridical.core.types import ClaimSet, Span
 from veridical.errors import EvidenceSchemaError
 from veridical.pipeline.claims.places import sentences_by_rules
 

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from veridical.core.measurements import Generated, Unmeasured, UnmeasuredReason
 from veridical.core.text import normalise
 from veridical.core.types import (
     ClaimExtraction,
@@ -18,10 +19,7 @@ from veridical.core.types import (
     ClaimSet,
     EvidenceMap,
     ExtractionMethod,
-    Generated,
     Span,
-    Unmeasured,
-    UnmeasuredReason,
 )
 from veridical.errors import EvidenceSchemaError
 from veridical.pipeline.claims.assertions import exclusion

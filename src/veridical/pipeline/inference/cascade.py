@@ -21,8 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical.core.assessment import Savings
-from veridical.core.ports import estimators_of
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,
@@ -31,6 +30,7 @@ from veridical.core.types import (
     Stage,
     ensure_probability,
 )
+from veridical.core.ports import estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.checkup import check_up
 from veridical.pipeline.inference.probing import Probe

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Estimate, Estimator
+from veridical.core.measurements import Estimate, Estimator
 from veridical.pipeline.inference.probing import QUESTION, Probe, Probing
 
 if TYPE_CHECKING:
+    from veridical.core.measurements import Measurement
     from veridical.core.ports import Backend
-    from veridical.core.types import Measurement
 
 TIMEOUT_S = 60.0
 

@@ -18,7 +18,7 @@ from veridical.pipeline.inference.failures import malformed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.types import Query, Unmeasured
+    from veridical.core.measurements import Query, Unmeasured
 
 SUPPORTED, CONTRADICTED, NOT_STATED, NONE = "supported", "contradicted", "not_stated", "none"
 OPTIONS: dict[str, str] = {

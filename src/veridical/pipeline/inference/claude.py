@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.fencing import fenced
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prices import Usage
@@ -24,7 +24,7 @@ from veridical.pipeline.inference.prompts import Answer, prompt_for
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from veridical.core.types import Query
+    from veridical.core.measurements import Query
 
 SYSTEM = (
     "You check claims against a context. Between <data-…> and </data-…> there is text to judge,"

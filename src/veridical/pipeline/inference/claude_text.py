@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     Generated,
     TextModelInfo,
     TextRequest,

@@ -13,7 +13,7 @@ from veridical.pipeline.inference.failures import malformed, unmeasured_status
 from veridical.pipeline.inference.prices import Usage
 
 if TYPE_CHECKING:
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import VeridicalError
 from veridical.pipeline.inference.choices import (
     Distribution,
@@ -29,8 +29,8 @@ from veridical.pipeline.inference.services import ensure_positive
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.ports import Backend
-    from veridical.core.types import BackendInfo
     from veridical.pipeline.inference.replies import Reply
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 
 _CAPPED_TOP_LOGPROBS = 5
 _REFUSALS = frozenset({400, 403, 422, 501})

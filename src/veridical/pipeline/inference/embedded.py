@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 
 from veridical.core.letters import plain
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,

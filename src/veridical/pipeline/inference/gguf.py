@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimator,
     Measurement,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     Generated,
     TextModelInfo,
     TextRequest,

@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, MissingExtraError
 from veridical.pipeline.inference.completions import Completion, read_completion
 from veridical.pipeline.inference.failures import malformed

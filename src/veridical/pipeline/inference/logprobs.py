@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.prompts import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from veridical.core.types import BackendInfo
+    from veridical.core.measurements import BackendInfo
 
 LEAST_MASS = 0.2
 """What the answers' spellings must hold of all probability, or else the model did not answer."""

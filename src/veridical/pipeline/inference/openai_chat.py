@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimator,
     Measurement,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.types import BackendInfo, Estimator, Measurement, Query
+from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from openai.types.decision_create_params import QuestionQuestionParamChoice
 
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
     from veridical.pipeline.inference.probing import Probe
     from veridical.pipeline.inference.replies import Reply
 

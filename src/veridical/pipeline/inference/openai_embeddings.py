@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import TextModelInfo, Unmeasured
+from veridical.core.measurements import TextModelInfo, Unmeasured
 from veridical.pipeline.inference.failures import malformed, unmeasured_error
 from veridical.pipeline.inference.services import (
     ensure_positive,

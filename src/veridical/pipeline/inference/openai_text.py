@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from veridical.core.types import Generated, TextModelInfo, TextRequest, Unmeasured
+from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.completions import Completion, parse_completion
 from veridical.pipeline.inference.dialect import refusal_of

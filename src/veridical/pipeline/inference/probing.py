@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 
 QUESTION = Query("The sky is blue.", "On a clear day the sky is blue.")
 """The tiny question: any service that works answers it."""

@@ -16,7 +16,7 @@ from veridical.core.fencing import MARKS, fenced, quoted
 from veridical.core.letters import VERSION
 
 if TYPE_CHECKING:
-    from veridical.core.types import Query
+    from veridical.core.measurements import Query
 
 
 class Answer(StrEnum):

@@ -12,7 +12,7 @@ from veridical.pipeline.inference.failures import malformed, unmeasured_status
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
 
 _LONGEST_NAME = 200
 

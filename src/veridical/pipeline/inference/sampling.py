@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Estimate, Estimator, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Estimator, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.prompts import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from veridical.core.types import BackendInfo
+    from veridical.core.measurements import BackendInfo
 
 # `No information is given` and `No-one knows` say something else than `No.` does.
 _ANSWER = re.compile(

@@ -13,12 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.types import (
-    BackendInfo,
-    Estimator,
-    Measurement,
-    Query,
-)
+from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
 from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from veridical.core.types import Unmeasured
+    from veridical.core.measurements import Unmeasured
     from veridical.pipeline.inference.probing import Probe
     from veridical.pipeline.inference.replies import Reply
 

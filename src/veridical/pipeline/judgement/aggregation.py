@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate, Measurement, Passage, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.policy import Policy
+    from veridical.core.types import Passage
 
 
 @dataclass(frozen=True, slots=True)

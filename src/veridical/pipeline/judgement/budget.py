@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from veridical.core.information import budget_gap_bits, observed_bits, required_bits
-from veridical.core.types import Estimate, Measurement
+from veridical.core.measurements import Estimate, Measurement
 from veridical.core.verdicts import Budget, Interval
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.core.measurements import Estimate
 from veridical.core.similarity import Contradiction, Contradictions
 from veridical.core.text import normalise
-from veridical.core.types import Estimate
 from veridical.core.wording import figure, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from veridical.core.types import Claim, Measurement
+    from veridical.core.measurements import Measurement
+    from veridical.core.types import Claim
 
 _STEM = 6
 _SHORT = 3

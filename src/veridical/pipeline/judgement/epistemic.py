@@ -15,7 +15,7 @@ from veridical.core.epistemic import (
 )
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.types import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from veridical.core.assessment import Assessment
+    from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.similarity import Contradictions
-    from veridical.core.types import Measurement
     from veridical.core.verdicts import Verdict
 
 _ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})

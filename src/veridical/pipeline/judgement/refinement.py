@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate
+from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Note, PartVerdict, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence

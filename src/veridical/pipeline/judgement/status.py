@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Claim, Estimate, Measurement, Unmeasured
+from veridical.core.measurements import Estimate, Measurement, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.aggregation import contradicts, required, supports
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Citation
+    from veridical.core.types import Citation, Claim
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical.core.assessment import Outcome, Savings, Summary
-from veridical.core.types import ClaimExtraction, Estimate, Measurement
+from veridical.core.measurements import Estimate, Measurement
+from veridical.core.types import ClaimExtraction
 from veridical.core.verdicts import Status, Verdict
 
 if TYPE_CHECKING:

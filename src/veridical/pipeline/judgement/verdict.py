@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate, Piece, Unmeasured
+from veridical.core.measurements import Estimate, Unmeasured
 from veridical.core.verdicts import EvidenceSpan, Note, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Binding, Claim, Passage, Source
+    from veridical.core.types import Binding, Claim, Passage, Piece, Source
     from veridical.pipeline.judgement.aggregation import Reading
 
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}

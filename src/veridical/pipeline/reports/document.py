@@ -6,21 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.information import EPSILON
-from veridical.core.types import Estimate, UnmeasuredReason
+from veridical.core.measurements import Estimate, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, Savings
-    from veridical.core.types import (
-        BackendInfo,
-        Claim,
-        ClaimExtraction,
-        EvidenceMap,
-        Measurement,
-        Piece,
-        Span,
-    )
+    from veridical.core.measurements import BackendInfo, Measurement
+    from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, Piece, Span
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
 
 SCHEMA = "veridical.report/1"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Unmeasured
+from veridical.core.measurements import Unmeasured
 from veridical.pipeline.reports import words
 
 if TYPE_CHECKING:
-    from veridical.core.types import Measurement
+    from veridical.core.measurements import Measurement
     from veridical.core.verdicts import Budget
 
 _JUSTIFIED = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Estimate
+from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
@@ -19,7 +19,7 @@ from veridical.pipeline.reports.visible import one_line, visible
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
-    from veridical.core.types import Measurement
+    from veridical.core.measurements import Measurement
     from veridical.core.verdicts import EvidenceSpan, Verdict
 
 _NAME_LENGTH = 160

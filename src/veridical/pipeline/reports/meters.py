@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate
+from veridical.core.measurements import Estimate
 
 if TYPE_CHECKING:
     from veridical.core.verdicts import Budget, Verdict

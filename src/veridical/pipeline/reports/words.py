@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Estimate, Exclusion, Skip, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.types import Exclusion, Skip
 from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.assessment import Assessment, Savings, Summary
-    from veridical.core.types import Citation, ClaimExtraction, Measurement
+    from veridical.core.measurements import Measurement
+    from veridical.core.types import Citation, ClaimExtraction
     from veridical.core.verdicts import Verdict
 
 EXCLUDED = "excluded"

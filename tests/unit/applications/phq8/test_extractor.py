@@ -20,7 +20,7 @@ from veridical.applications.phq8 import (
     FailureRegistry,
     FailureSeverity,
 )
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.errors import (
     BackendError,
     ConfigurationError,

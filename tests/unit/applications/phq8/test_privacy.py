@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from veridical.applications.phq8 import EvidenceExtractor, FailureRegistry
-from veridical.core.types import Generated, TextRequest, Unmeasured
+from veridical.core.measurements import Generated, TextRequest, Unmeasured
 from veridical.errors import VeridicalError
 from veridical.evidence import parse_transcript
 from veridical.settings import Settings

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from veridical.core.measurements import Measurement, Query
 from veridical.core.ports import Backend
-from veridical.core.types import Measurement, Query
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.service import Service
 from veridical.settings import Settings

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import BackendInfo, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    BackendInfo,
+    Measurement,
+    Query,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.errors import BackendError
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, within
 from veridical.telemetry import Asked, Event, Telemetry

@@ -16,7 +16,7 @@ import jsonschema
 import pytest
 
 from _upstream import Upstream, serving
-from veridical.core.types import BackendInfo, Measurement, Query
+from veridical.core.measurements import BackendInfo, Measurement, Query
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.auth import Scope, new_key, write_keys
 from veridical.interfaces.http.service import Service

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import StoreError
 from veridical.interfaces.http.worker import LONGEST_S, QueueWorker, pause_s
 from veridical.memory import Decision, Memory, MemoryGate

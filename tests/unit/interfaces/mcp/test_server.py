@@ -17,7 +17,7 @@ import anyio
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox

@@ -9,16 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import (
-    ClaimExtraction,
-    ClaimSet,
-    Exclusion,
-    ExtractionMethod,
-    Generated,
-    TextRequest,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.types import ClaimExtraction, ClaimSet, Exclusion, ExtractionMethod
 from veridical.errors import EvidenceSchemaError
 from veridical.pipeline.claims import cut, decompose, decomposition_request, extract_claims
 from veridical.pipeline.claims.decomposition import PIECE, Piece, parse_decomposition

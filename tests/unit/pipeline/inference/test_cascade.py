@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.assessment import Savings
-from veridical.core.ports import Backend, estimators_of
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,
@@ -22,6 +21,7 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import Backend, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
 from veridical.pipeline.inference.cascade import Cascade, create

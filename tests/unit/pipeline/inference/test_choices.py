@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.choices import (
     OPTIONS,
     Distribution,

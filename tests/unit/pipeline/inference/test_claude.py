@@ -21,8 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veridical.core.ports import Backend, claims_per_request_of
-from veridical.core.types import (
+from veridical.core.measurements import (
     Estimate,
     Estimator,
     Measurement,
@@ -30,6 +29,7 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import Backend, claims_per_request_of
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference.claude import MODELS, Claude, create
 from veridical.pipeline.inference.claude_messages import SCHEMA, read_reply, request, shuffled

@@ -8,8 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.ports import TextModel
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.claude import MODELS
 from veridical.pipeline.inference.claude_text import ClaudeText, create, read_message
 from veridical.testing import check_text_model

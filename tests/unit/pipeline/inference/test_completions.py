@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.completions import (
     Completion,
     parse_completion,

@@ -16,9 +16,9 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import Estimate, Estimator, Measurement, Query, Unmeasured
+from veridical.core.measurements import UnmeasuredReason as Reason
 from veridical.core.ports import Backend, claims_per_request_of
-from veridical.core.types import Estimate, Estimator, Measurement, Query, Unmeasured
-from veridical.core.types import UnmeasuredReason as Reason
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import openai_decisions, systemone
 from veridical.pipeline.inference.choices import OPTIONS, instructions_for, name_for, state_for

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from veridical.core.types import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference import card, embedded
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier, create

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.failures import (
     malformed,
     retry_after_s,

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.core.ports import Backend
-from veridical.core.types import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import llama_cpp
 from veridical.pipeline.inference.completions import Completion

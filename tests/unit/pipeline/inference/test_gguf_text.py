@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.ports import TextModel
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.gguf_text import GgufText, create
 

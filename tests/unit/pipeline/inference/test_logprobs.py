@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Estimator, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimator, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.logprobs import LEAST_MASS, Reading, answer_of, read_logprobs
 from veridical.pipeline.inference.prompts import Answer
 from veridical.testing import FAKE

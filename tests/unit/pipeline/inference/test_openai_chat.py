@@ -18,8 +18,8 @@ from typing import Any, Self
 import anyio
 import pytest
 
+from veridical.core.measurements import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.core.ports import Backend, estimators_of
-from veridical.core.types import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference.dialect import Dialect
 from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, OpenAIChat, create

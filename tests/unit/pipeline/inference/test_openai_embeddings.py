@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.ports import EmbeddingModel, fingerprint_of
-from veridical.core.types import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.openai_embeddings import OpenAIEmbeddings
 

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.ports import TextModel
-from veridical.core.types import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.openai_text import OpenAIText, ReplyFormat, TextDialect, create
 from veridical.pipeline.inference.prices import Price

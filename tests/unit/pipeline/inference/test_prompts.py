@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.prompts import fingerprint, prompt_for
 

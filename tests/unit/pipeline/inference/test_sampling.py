@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Estimator,

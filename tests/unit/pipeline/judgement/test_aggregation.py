@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Estimate, Measurement, Passage, Unmeasured, UnmeasuredReason
+from veridical.core.types import Passage
 from veridical.pipeline.judgement import combine
 from veridical.testing import FAKE, fake_estimate
 

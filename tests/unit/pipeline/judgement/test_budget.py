@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.testing import fake_estimate
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Claim, Measurement, Span, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import Claim, Span
 from veridical.pipeline.judgement.contradictions import (
     Pair,
     candidate_pairs,

@@ -11,19 +11,9 @@ from hypothesis import strategies as st
 
 from veridical.core.assessment import Assessment
 from veridical.core.epistemic import GapType
+from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Binding,
-    Citation,
-    Claim,
-    Exclusion,
-    Measurement,
-    Skip,
-    Source,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Binding, Citation, Claim, Exclusion, Skip, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.judgement import Reading, judge, summarise
 from veridical.pipeline.judgement.epistemic import (

@@ -4,20 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import (
-    Binding,
-    Citation,
-    Claim,
-    Measurement,
-    Part,
-    Passage,
-    Piece,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Binding, Citation, Claim, Part, Passage, Piece, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.pipeline.judgement import Look, Reading, judge, second_look
 from veridical.testing import fake_estimate

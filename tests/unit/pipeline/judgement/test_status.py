@@ -4,16 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Citation,
-    Claim,
-    Exclusion,
-    Measurement,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Citation, Claim, Exclusion, Span
 from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.status import decide
 from veridical.testing import fake_estimate

@@ -5,15 +5,8 @@ from dataclasses import replace
 import pytest
 
 from veridical.core.assessment import Outcome, Savings
-from veridical.core.types import (
-    Claim,
-    Exclusion,
-    Measurement,
-    Span,
-    Stage,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.measurements import Measurement, Stage, Unmeasured, UnmeasuredReason
+from veridical.core.types import Claim, Exclusion, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.judgement import summarise
 from veridical.testing import fake_estimate

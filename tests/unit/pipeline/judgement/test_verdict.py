@@ -4,21 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import (
-    Binding,
-    Citation,
-    Claim,
-    Confidence,
-    Estimate,
-    Measurement,
-    Passage,
-    Piece,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Binding, Citation, Claim, Confidence, Passage, Piece, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.pipeline.judgement import Reading, judge, quote
 from veridical.testing import fake_estimate

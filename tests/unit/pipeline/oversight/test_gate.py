@@ -8,15 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import (
-    Binding,
-    Claim,
-    Measurement,
-    Span,
-    Unmeasured,
-    UnmeasuredReason,
-)
+from veridical.core.types import Binding, Claim, Span
 from veridical.core.verdicts import Verdict
 from veridical.pipeline.judgement import Reading, judge
 from veridical.pipeline.oversight.gate import (

@@ -9,22 +9,16 @@ import pytest
 
 from veridical.core.assessment import Outcome, Summary
 from veridical.core.information import budget_gap_bits, observed_bits, required_bits
-from veridical.core.policy import Policy
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
-    Citation,
-    Claim,
-    Confidence,
     Estimate,
     Estimator,
-    Exclusion,
     Measurement,
-    Piece,
-    Source,
-    Span,
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.policy import Policy
+from veridical.core.types import Citation, Claim, Confidence, Exclusion, Piece, Source, Span
 from veridical.core.verdicts import (
     Budget,
     EvidenceSpan,

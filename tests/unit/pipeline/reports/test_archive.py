@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veridical
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.reports import Report
 from veridical.pipeline.reports.archive import from_bytes, to_bytes
 from veridical.testing import FakeBackend, fake_estimate

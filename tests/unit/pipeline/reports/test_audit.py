@@ -11,7 +11,7 @@ from rich.console import Console
 
 from veridical.auditing import Executor, audit
 from veridical.core.epistemic import TraceAudit
-from veridical.core.types import Measurement, Query
+from veridical.core.measurements import Measurement, Query
 from veridical.pipeline.reports.audit import render, to_html
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier

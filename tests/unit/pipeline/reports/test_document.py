@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 
 from veridical.core.assessment import Savings
 from veridical.core.information import EPSILON
-from veridical.core.types import Exclusion, UnmeasuredReason
+from veridical.core.measurements import UnmeasuredReason
+from veridical.core.types import Exclusion
 from veridical.core.verdicts import Note, Status
 from veridical.core.views import _NOTED, VIEWS
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
-from veridical.core.types import Claim, Exclusion, Skip, Span, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
+from veridical.core.types import Claim, Exclusion, Skip, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.core.views import VIEWS
 from veridical.pipeline.reports import words

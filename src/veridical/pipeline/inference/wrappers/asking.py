@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import anyio
 
-from veridical.core.ports import estimators_of
-from veridical.core.types import (
+from veridical.core.measurements import (
     BackendInfo,
     Estimate,
     Generated,
@@ -23,13 +22,14 @@ from veridical.core.types import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.ports import estimators_of
 from veridical.errors import VeridicalError
 from veridical.pipeline.inference.prices import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
-    from veridical.core.types import Estimator
+    from veridical.core.measurements import Estimator
 
 PROMPT_TOKENS = 200
 """Tokens that instructions, fences and the answer add to the texts of a query, about."""

@@ -7,7 +7,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
 from veridical.pipeline.inference.wrappers.asking import (
     Asked,

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Generic
 import anyio
 from anyio.lowlevel import RunVar
 
-from veridical.core.types import (
-    BackendInfo,
-    Estimate,
-    Estimator,
-    Query,
-    Unmeasured,
-)
+from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import Estimate
 from veridical.core.ports import estimators_of
-from veridical.core.types import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
     from veridical.core.ports import Backend
     from veridical.core.recalibration import Recalibration
-    from veridical.core.types import BackendInfo, Estimator, Measurement, Query
 
 
 class Calibrated:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask, each, pieces
 

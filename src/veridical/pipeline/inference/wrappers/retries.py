@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.types import Estimate, Generated, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
 from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
 

@@ -8,8 +8,8 @@ from hashlib import sha256
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.core.ports import fingerprint_of
-from veridical.core.types import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.pipeline.inference.wrappers.asking import ask
 from veridical.pipeline.inference.wrappers.cache import DAY_S, Keeping, digest_of, encoded
 from veridical.pipeline.inference.wrappers.stack import bounded, store_of

@@ -10,7 +10,7 @@ import pytest
 
 from _upstream import Upstream, serving
 from veridical import Verifier
-from veridical.core.types import Measurement, Query
+from veridical.core.measurements import Measurement, Query
 from veridical.settings_blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 

@@ -19,7 +19,7 @@ import openai
 
 from _upstream import Upstream
 from veridical import Verifier
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.interfaces.http.proxy import build_proxy_router
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS

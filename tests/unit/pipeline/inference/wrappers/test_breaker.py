@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import anyio
 import pytest
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference.wrappers.breaker import OPEN, Breaker, Circuit
 from veridical.pipeline.inference.wrappers.deadline import Deadline

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import (
+from veridical.core.measurements import (
     Estimate,
     Estimator,
     Measurement,

@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from veridical.composition import build_backend, build_verifier, read_calibrations
+from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.core.recalibration import Recalibration, to_document
-from veridical.core.types import Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.calibrated import Calibrated
 from veridical.settings import Settings

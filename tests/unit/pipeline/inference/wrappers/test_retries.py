@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.types import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.pipeline.inference.wrappers.retries import TRANSIENT, Backoff, Retries

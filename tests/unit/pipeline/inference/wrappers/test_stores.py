@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from veridical.core.types import Measurement, Query
+from veridical.core.measurements import Measurement, Query
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.cache import Cache, keys_of
 from veridical.pipeline.inference.wrappers.stores import MemoryStore, SqliteStore, Store

@@ -16,8 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.measurements import (
+    Generated,
+    TextModelInfo,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.ports import TextModel, fingerprint_of
-from veridical.core.types import Generated, TextModelInfo, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference import openai_text
 from veridical.pipeline.inference.prices import Price
