@@ -13,6 +13,12 @@ in source order, nothing twice, or, for the cosine, one by one and the best of t
 - minilm: cosine of all-MiniLM-L6-v2 embeddings, in numpy.
 - qwen-0.5b, qwen-1.5b: Qwen2.5-Coder-Instruct (4 bits) asked for YES or NO, score
   P(YES) / (P(YES) + P(NO)) of the first token; without either it is undetermined.
+- cascade: `Verifier.verify` with the embedded verifier and, where it is in doubt, the same model as
+  the backend `gguf` asks it, passage by passage.
+
+What a prompted model adds where the embedded verifier is in doubt (its P(supported) lies in a band)
+is reckoned from the same scores: its own in place of the embedded verifier's, or both pooled, by
+the mean of their log-odds.
 
 Thresholds were fixed before any measurement; nothing, the prompt included, is tuned on the rows.
 What is undetermined is counted and in no other figure. In brackets: 95 % percentile bootstrap over
@@ -46,8 +52,13 @@ from veridical.evaluation.baselines import BASELINES, claim_only
 from veridical.evaluation.bootstrap import Resampling, interval, mean_replicates, replicates
 from veridical.evaluation.metrics import auroc, balanced_accuracy
 from veridical.evaluation.tables import ratio
+from veridical.pipeline.inference import gguf
 from veridical.pipeline.inference.card import load_card
+from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
+from veridical.pipeline.inference.pooling import pooled_probability
+from veridical.pipeline.inference.prompts import fingerprint
+from veridical.pipeline.inference.wrappers import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,10 +69,17 @@ if TYPE_CHECKING:
 
 HOME = Path.home() / ".cache" / "veridical"
 ROWS = 600
-NAMES = ("embedded", "overlap", "length", "claim-only", "minilm", *_prompted.MODELS)
+CASCADES = {f"cascade-{name}": name for name in _prompted.MODELS}
+NAMES = ("embedded", "overlap", "length", "claim-only", "minilm", *_prompted.MODELS, *CASCADES)
 READING = {"overlap": BASELINES["word_overlap"], "length": BASELINES["length"]}
 COSINE_THRESHOLD = 0.6
 PROMPTED_THRESHOLD = 0.5
+UNCALIBRATED = 0.7
+"""The support threshold of the backend `gguf`."""
+
+FOREVER_S = 10 * 365 * 86_400.0
+TIMEOUT_S = 600.0
+BANDS = ((0.3, 0.7), (0.15, 0.85), (0.05, 0.95), (0.0, 1.0))
 LEARNT = 500
 """Rows of a file that claim-only learns from; by the same seed they hold those of the sample."""
 
@@ -141,6 +159,8 @@ def methods(chosen: argparse.Namespace, sample: Sample) -> Iterator[tuple[str, M
         opened = partial(_qwen, name, chosen)
         asked = f"{file.sha256} {_prompted.PROMPT}"
         yield name, Method(name, asked, file.megabytes, PROMPTED_THRESHOLD, opened)
+    for kind, name in CASCADES.items():
+        yield kind, _cascade_method(kind, name, chosen)
 
 
 def _embedded_method(model: str) -> Method:
@@ -151,17 +171,38 @@ def _embedded_method(model: str) -> Method:
     return Method(f"embedded {model}", card.fingerprint, megabytes, threshold, opened)
 
 
+def _cascade_method(kind: str, name: str, chosen: argparse.Namespace) -> Method:
+    card, file = load_card(DEFAULT_MODEL), _prompted.MODELS[name]
+    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled"
+    megabytes = card.weights.stat().st_size / 1e6 + file.megabytes
+    support = card.calibration.support_threshold, UNCALIBRATED
+    opened = partial(_cascade, name, chosen)
+    return Method(kind, asked, megabytes, round(pooled_probability(*support), 4), opened)
+
+
 @contextmanager
 def _embedded(model: str) -> Iterator[Decide]:
     with SyncVerifier(Verifier(EmbeddedVerifier(model))) as verifier:
+        yield partial(_verified, verifier)
 
-        def decide(item: Item) -> tuple[float | None, bool]:
-            row = item.row
-            verdict = verifier.verify(row.claim, row.sources, cites=row.cites)
-            known = isinstance(verdict.p1, Estimate) and verdict.status is not Status.UNDETERMINED
-            return verdict.p1.supported if known else None, verdict.status is Status.SUPPORTED
 
-        yield decide
+@contextmanager
+def _cascade(name: str, chosen: argparse.Namespace) -> Iterator[Decide]:
+    path = str(_prompted.MODELS[name].path(chosen.models))
+    asked = gguf.create(path, threads=chosen.threads, timeout_s=TIMEOUT_S)
+    kept = wrap(asked, cache=chosen.cache / "estimates.sqlite", cache_ttl_s=FOREVER_S)
+    try:
+        with SyncVerifier(Verifier(Cascade(EmbeddedVerifier(), kept))) as verifier:
+            yield partial(_verified, verifier)
+    finally:
+        asked.close()
+
+
+def _verified(verifier: SyncVerifier, item: Item) -> tuple[float | None, bool]:
+    row = item.row
+    verdict = verifier.verify(row.claim, row.sources, cites=row.cites)
+    known = isinstance(verdict.p1, Estimate) and verdict.status is not Status.UNDETERMINED
+    return verdict.p1.supported if known else None, verdict.status is Status.SUPPORTED
 
 
 @contextmanager
@@ -220,6 +261,7 @@ def lines(sample: Sample, found: Mapping[Method, Sequence[Score | None]]) -> lis
         "",
         *_quality(sample, complete),
         *_differences(sample, complete),
+        *_bands(sample, {method.name: scores for method, scores in complete.items()}),
         *([f"Not measured on all of the rows: {', '.join(left)}.", ""] if left else []),
     ]
 
@@ -303,6 +345,46 @@ def _difference(sample: Sample, ours: Sequence[Score], theirs: Sequence[Score]) 
     spread = interval(a.drawn("pooled")["auroc"] - b.drawn("pooled")["auroc"])
     ends = f" ({spread.low:+.3f} to {spread.high:+.3f})" if spread else ""
     return f"{ahead - behind:+.3f}{ends}"
+
+
+def _bands(sample: Sample, found: Mapping[str, Sequence[Score]]) -> list[str]:
+    """Return what a prompted model adds to the embedded verifier where that is in doubt."""
+    first = found.get(f"embedded {DEFAULT_MODEL}")
+    rows = [
+        (name, f"{low:g} to {high:g}", *_band(sample, first, found[name], low, high))
+        for name in _prompted.MODELS
+        if first is not None and name in found
+        for low, high in BANDS
+    ]
+    head = (
+        "",
+        "in doubt",
+        "asked",
+        "the prompted alone counts: AUROC, mean",
+        "pooled: AUROC, mean",
+    )
+    return table(head, rows) if rows else []
+
+
+def _band(
+    sample: Sample, first: Sequence[Score], second: Sequence[Score], low: float, high: float
+) -> tuple[object, ...]:
+    pairs = [(a.score, b.score) for a, b in zip(first, second, strict=True)]
+    doubts = [
+        (a, b) if a is not None and b is not None and low <= a <= high else None for a, b in pairs
+    ]
+    replaced, pooled = (
+        [
+            score if doubt is None else replace(score, score=count(*doubt))
+            for score, doubt in zip(first, doubts, strict=True)
+        ]
+        for count in (lambda _, b: b, pooled_probability)
+    )
+    return (
+        f"{1 - doubts.count(None) / len(doubts):.0%}",
+        _mean_over_files(_scored(sample, replaced)),
+        _mean_over_files(_scored(sample, pooled)),
+    )
 
 
 def _cell(value: float | None, spread: Interval | None) -> str:

@@ -1,16 +1,21 @@
 """Two backends, one behind the other: the second is asked only where the first is in doubt.
 
-Whose threshold applies? Each backend's probabilities are to be read at thresholds of its own, but a
-policy has one of each. No probability is bent to fit: the cascade reads at the second's
-thresholds, and an estimate of the first stands only if it comes to the same at the first's. That
-costs next to nothing, as what the first decides lies outside of the band around its threshold, and
-there a threshold a little higher or lower changes nothing. Where it would, the second is asked. (A
-policy that sets thresholds of its own has them for both; choose the band around them.)
+Where both have an estimate, they are pooled (`pooling.py`): a small model that is in doubt still
+knows something, and two that err differently are right more often than either. A second that is
+much better is surer, too, and so decides (docs/decisions/0012-a-cascade-pools.md).
 
-Each estimate names the backend that made it, and each measurement says whether the second was asked
-(`stage`). An estimate that the second made carries what both took (latency, tokens, cost). Put a
-cache or a budget around the two parts, not around the cascade: it would keep an estimate that
-stands in for an answer the second could not give.
+Whose threshold applies? Each backend's probabilities are to be read at thresholds of its own, but a
+policy has one of each: the cascade's are those of the two, pooled like the estimates. No
+probability is bent to fit. An estimate of one backend alone stands only if it comes to the same at
+the cascade's thresholds as at its own. That costs next to nothing, as what the first decides lies
+outside of the band around its threshold, and there a threshold a little higher or lower changes
+nothing. Where it would, the second is asked. (A policy that sets thresholds of its own has them for
+all; choose the band around them.)
+
+Each estimate names the backends that made it, and each measurement says whether the second was
+asked (`stage`). A pooled estimate carries what both took (latency, tokens, cost). Put a cache or a
+budget around the two parts, not around the cascade: it would keep an estimate that stands in for an
+answer the second could not give.
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from veridical.core.measurements import (
 from veridical.core.ports import estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.checkup import check_up
+from veridical.pipeline.inference.pooling import pooled, pooled_probability
 from veridical.pipeline.inference.probing import Probe
 
 if TYPE_CHECKING:
@@ -69,8 +75,8 @@ def create(
 class Cascade:
     """Asks `first` everything, and `second` what the first left in doubt or could not measure.
 
-    If the second cannot measure a query, the first's estimate stands in for it, unless the two
-    backends' thresholds would read it differently: then the query is unmeasured.
+    What only one of the two can measure counts as that one has it, unless its own thresholds and
+    the cascade's would read it differently: then the query is unmeasured.
     """
 
     def __init__(
@@ -84,15 +90,17 @@ class Cascade:
 
     @property
     def info(self) -> BackendInfo:
-        """Both models and fingerprints, the first's estimator, the second's thresholds."""
+        """Both models and fingerprints, the first's estimator, the thresholds pooled."""
         first, second = self._first.info, self._second.info
         return BackendInfo(
             name="cascade",
             model=f"{first.model}+{second.model}",
             estimator=first.estimator,
             fingerprint=_fingerprint(first, second, self._low, self._high),
-            support_threshold=second.support_threshold,
-            contradiction_threshold=second.contradiction_threshold,
+            support_threshold=_between(first.support_threshold, second.support_threshold),
+            contradiction_threshold=_between(
+                first.contradiction_threshold, second.contradiction_threshold
+            ),
         )
 
     @property
@@ -134,26 +142,31 @@ class Cascade:
         if not isinstance(measurement, Estimate):
             return True
         in_band = self._low <= measurement.supported <= self._high
-        return in_band or not self._read_alike(measurement)
+        return in_band or not self._read_alike(measurement, self._first)
 
-    def _read_alike(self, estimate: Estimate) -> bool:
-        """Say whether an estimate comes to the same at the thresholds of either backend."""
-        return _reading(estimate, self._first.info) == _reading(estimate, self._second.info)
+    def _read_alike(self, estimate: Estimate, backend: Backend) -> bool:
+        """Say whether an estimate comes to the same at the cascade's thresholds."""
+        return _reading(estimate, backend.info) == _reading(estimate, self.info)
 
     def _choose(self, first: Measurement, second: Measurement) -> Measurement:
-        if not isinstance(first, Estimate):
-            return replace(second, stage=Stage.SECOND)
-        if isinstance(second, Estimate):
-            return replace(
-                second,
-                stage=Stage.SECOND,
-                latency_ms=_sum(first.latency_ms, second.latency_ms),
-                tokens=_sum(first.tokens, second.tokens),
-                cost_usd=_sum(first.cost_usd, second.cost_usd),
-            )
-        if self._read_alike(first):
+        if isinstance(first, Estimate) and isinstance(second, Estimate):
+            return self._pooled(first, second)
+        if isinstance(first, Estimate) and self._read_alike(first, self._first):
             return replace(first, stage=Stage.STOOD_IN)
+        if isinstance(second, Estimate) and not self._read_alike(second, self._second):
+            return replace(first, stage=Stage.SECOND)
         return replace(second, stage=Stage.SECOND)
+
+    def _pooled(self, first: Estimate, second: Estimate) -> Estimate:
+        return replace(
+            pooled(first, second),
+            model=f"{first.model}+{second.model}",
+            fingerprint=self.info.fingerprint,
+            stage=Stage.SECOND,
+            latency_ms=_sum(first.latency_ms, second.latency_ms),
+            tokens=_sum(first.tokens, second.tokens),
+            cost_usd=_sum(first.cost_usd, second.cost_usd),
+        )
 
 
 async def _ask(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:
@@ -174,6 +187,11 @@ def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
     else:
         opposed = estimate.contradicted >= info.contradiction_threshold
     return opposed, estimate.supported >= info.support_threshold
+
+
+def _between(first: float, second: float) -> float:
+    """Return two thresholds pooled: equal ones are what they are, to four places."""
+    return round(pooled_probability(first, second), 4)
 
 
 def _sum(first: Number | None, second: Number | None) -> Number | None:

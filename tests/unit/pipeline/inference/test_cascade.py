@@ -25,6 +25,7 @@ from veridical.core.ports import Backend, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
 from veridical.pipeline.inference.cascade import Cascade, create
+from veridical.pipeline.inference.pooling import pooled
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 from veridical.verifier import Verifier
 
@@ -59,7 +60,7 @@ def test_only_what_is_near_the_threshold_goes_to_the_second() -> None:
     measured = ask(Cascade(first, second), 7)
     assert asked(second) == ["2", "3", "4"]
     models = [m.model for m in measured if isinstance(m, Estimate)]
-    assert models == ["fake", "fake", "l1", "l1", "l1", "fake", "fake"]
+    assert models == ["fake", "fake", *["fake+l1"] * 3, "fake", "fake"]
 
 
 def test_the_saving_is_counted_over_calls() -> None:
@@ -105,8 +106,22 @@ def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
 def test_the_band_is_configurable() -> None:
     second = large()
     ask(create(first=small(0.3, 0.45, 0.6), second=second, low=0.4, high=0.5), 3)
-    # .6 is supported at .5 but not at .7, the second's threshold: a doubt outside of the band.
+    # .6 is supported at .5 but not at .6044, the cascade's threshold: a doubt outside of the band.
     assert asked(second) == ["1", "2"]
+
+
+def test_equal_thresholds_are_those_of_the_cascade() -> None:
+    for shared in (0.5, 0.7, 0.93):
+        info = replace(SECOND, support_threshold=shared, contradiction_threshold=shared)
+        first, second = (FakeBackend(lambda _: DOWN, info) for _ in range(2))
+        found = Cascade(first, second, high=0.95).info
+        assert (found.support_threshold, found.contradiction_threshold) == (shared, shared)
+
+
+def test_the_second_alone_counts_only_where_its_thresholds_and_the_cascades_read_it_alike() -> None:
+    too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
+    lost = replace(too_long, stage=Stage.SECOND)
+    assert ask(Cascade(small(too_long), large(fake_estimate(0.65, 0.1)))) == [lost]
 
 
 def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
@@ -116,11 +131,20 @@ def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
     assert ask(Cascade(small(too_long), large(answer))) == [expected]
 
 
-def test_an_estimate_of_the_second_carries_what_both_took() -> None:
+def test_what_both_measured_is_pooled_and_carries_what_both_took() -> None:
     one = replace(fake_estimate(0.5, 0.0), cost_usd=0.0, tokens=10, latency_ms=1.0)
-    two = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0)
-    (both,) = ask(Cascade(small(one), large(two)))
-    assert both == replace(two, cost_usd=0.002, tokens=210, latency_ms=31.0, stage=Stage.SECOND)
+    two = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0, model="l1")
+    cascade = Cascade(small(one), large(two))
+    (both,) = ask(cascade)
+    assert both == replace(
+        pooled(one, two),
+        cost_usd=0.002,
+        tokens=210,
+        latency_ms=31.0,
+        stage=Stage.SECOND,
+        model="fake+l1",
+        fingerprint=cascade.info.fingerprint,
+    )
     (unknown,) = ask(Cascade(small(one), large(replace(two, cost_usd=None))))
     assert isinstance(unknown, Estimate)
     assert unknown.cost_usd is None
@@ -134,7 +158,7 @@ def test_the_first_stands_in_where_the_second_is_down() -> None:
     assert cascade.savings == Savings(2, 2, stood_in=2)
 
 
-@pytest.mark.parametrize("supported", [0.5, 0.6, 0.69])
+@pytest.mark.parametrize("supported", [0.5, 0.55, 0.6])  # supported at .5, but not at .6044
 def test_but_not_where_the_two_thresholds_read_it_differently(supported: float) -> None:
     cascade = Cascade(small(supported), large(DOWN))
     assert ask(cascade) == [LOST]
@@ -183,10 +207,10 @@ def test_no_threshold_of_either_changes_what_the_first_decides_alone(  # noqa: P
             )
 
 
-def test_info_names_both_and_reads_at_the_thresholds_of_the_second() -> None:
+def test_info_names_both_and_reads_at_thresholds_between_theirs() -> None:
     info = Cascade(small(), large()).info
     assert (info.name, info.model) == ("cascade", "s1+l1")
-    assert (info.support_threshold, info.contradiction_threshold) == (0.7, 0.6)
+    assert (info.support_threshold, info.contradiction_threshold) == (0.6044, 0.5505)
     assert estimators_of(Cascade(small(), large())) == {
         Estimator.CROSS_ENCODER,
         Estimator.LOGPROBS,

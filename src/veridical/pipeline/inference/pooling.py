@@ -1,0 +1,59 @@
+"""One estimate out of two: the logarithmic opinion pool, with equal weights.
+
+P(supported) is the mean of the two in log-odds (Genest & Zidek 1986): who is surer counts for more,
+and two who lean the same way are not made surer than they are. The rest is shared between
+contradicted and not in context as the two share theirs on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import exp, log
+from typing import TYPE_CHECKING
+
+from veridical.core.information import clip
+
+if TYPE_CHECKING:
+    from veridical.core.measurements import Estimate
+
+
+def pooled_probability(one: float, other: float) -> float:
+    """Return the mean of two probabilities in log-odds, each clipped as for bits (.001 to .999)."""
+    mean = (_log_odds(one) + _log_odds(other)) / 2
+    return 1.0 / (1.0 + exp(-mean))
+
+
+def pooled(one: Estimate, other: Estimate) -> Estimate:
+    """Return `other` with the probabilities and the interval of both."""
+    supported = pooled_probability(one.supported, other.supported)
+    contradicted, not_in_context = _rest(1.0 - supported, one, other)
+    return replace(
+        other,
+        supported=supported,
+        contradicted=contradicted,
+        not_in_context=not_in_context,
+        low=min(supported, pooled_probability(one.low, other.low)),
+        high=max(supported, pooled_probability(one.high, other.high)),
+    )
+
+
+def _log_odds(p: float) -> float:
+    clipped = clip(p)
+    return log(clipped / (1.0 - clipped))
+
+
+def _rest(total: float, *estimates: Estimate) -> tuple[float | None, float | None]:
+    """Return P(contradicted) and P(not in context); None if neither estimate tells them apart."""
+    shares = [share for estimate in estimates if (share := _share(estimate)) is not None]
+    if not shares:
+        return None, None
+    contradicted = total * sum(shares) / len(shares)
+    return contradicted, total - contradicted
+
+
+def _share(estimate: Estimate) -> float | None:
+    """Return which share of what is not supported is contradicted; None if unknown."""
+    if estimate.contradicted is None or estimate.not_in_context is None:
+        return None
+    rest = estimate.contradicted + estimate.not_in_context
+    return estimate.contradicted / rest if rest > 0.0 else None
