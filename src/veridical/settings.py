@@ -30,7 +30,6 @@ from veridical.settings_blocks import (
     ExtractionSettings,
     GgufSettings,
     HallucinationSettings,
-    Name,
     OpenAISettings,
     PolicySettings,
     ProxySettings,
@@ -41,6 +40,7 @@ from veridical.settings_blocks import (
     TelemetrySettings,
     VerificationSettings,
 )
+from veridical.settings_values import Name  # noqa: TC001 -- pydantic reads it at run time
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
