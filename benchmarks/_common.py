@@ -189,12 +189,15 @@ def missing(names: Iterable[str], found: Container[str]) -> list[str]:
     return [f"Not measured in this run: {', '.join(left)}.", ""] if left else []
 
 
-def publish(page: Page, doc: str, chosen: argparse.Namespace) -> None:
-    """Print the page, keep it if wished; exit code 1 if a requirement is missed."""
+def publish(page: Page, doc: str, chosen: argparse.Namespace, *, variant: str = "") -> None:
+    """Print the page, keep it if wished; exit code 1 if a requirement is missed.
+
+    A script with several pages tells them apart by `variant`, the end of the file's name.
+    """
     text = "\n".join([f"# {page.title}", "", doc.strip(), "", *page.lines, *_end(page)])
     print(text)
     if chosen.write:
-        name = Path(sys.argv[0]).stem
+        name = Path(sys.argv[0]).stem + variant
         (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     sys.exit(0 if all(required.met for required in page.requirements) else 1)
 
