@@ -49,7 +49,7 @@ class Stage(StrEnum):
     FIRST = "first"
     """The second was spared."""
     SECOND = "second"
-    """The first was in doubt; what the second found, or its failure, counts."""
+    """The first was in doubt; what both found, pooled, or the failure of one counts."""
     STOOD_IN = "stood_in"
     """The first was in doubt, but the second could not measure it."""
 
