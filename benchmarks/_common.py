@@ -8,7 +8,7 @@ import platform
 import re
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
-    from veridical.core.measurements import BackendInfo, Measurement, Query
+    from veridical.core.measurements import BackendInfo, Measurement, Query, Reads
     from veridical.core.ports import Backend
 
 RESULTS = Path(__file__).parent / "results"
@@ -104,16 +104,17 @@ def speed_ratio(of: Sequence[Timing], baseline: Sequence[Timing]) -> float:
 
 
 class Recorder:
-    """A backend that keeps what it is asked, batch by batch."""
+    """A backend that keeps what it is asked, batch by batch, and may be asked otherwise."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, reads: Reads | None = None) -> None:
         self._backend = backend
+        self._reads = reads or backend.info.reads
         self.batches: list[list[Query]] = []
 
     @property
     def info(self) -> BackendInfo:
         """Speak as the wrapped backend."""
-        return self._backend.info
+        return replace(self._backend.info, reads=self._reads)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Note the queries and pass them on."""

@@ -14,7 +14,7 @@ in source order, nothing twice, or, for the cosine, one by one and the best of t
 - qwen-0.5b, qwen-1.5b: Qwen2.5-Coder-Instruct (4 bits) asked for YES or NO, score
   P(YES) / (P(YES) + P(NO)) of the first token; without either it is undetermined.
 - cascade: `Verifier.verify` with the embedded verifier and, where it is in doubt, the same model as
-  the backend `gguf` asks it, passage by passage.
+  the backend `gguf` asks it.
 
 What a prompted model adds where the embedded verifier is in doubt (its P(supported) lies in a band)
 is reckoned from the same scores: its own in place of the embedded verifier's, or both pooled, by
@@ -173,7 +173,7 @@ def _embedded_method(model: str) -> Method:
 
 def _cascade_method(kind: str, name: str, chosen: argparse.Namespace) -> Method:
     card, file = load_card(DEFAULT_MODEL), _prompted.MODELS[name]
-    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled"
+    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled, whole"
     megabytes = card.weights.stat().st_size / 1e6 + file.megabytes
     support = card.calibration.support_threshold, UNCALIBRATED
     opened = partial(_cascade, name, chosen)

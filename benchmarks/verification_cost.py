@@ -34,6 +34,7 @@ import _prompted
 from _answers import LONG, SHORT, answers, questions
 from _common import Page, Recorder, Requirement, publish, table
 from veridical import Policy, SyncVerifier, Verifier
+from veridical.core.measurements import Reads
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.llama_cpp import Load, start
@@ -140,7 +141,7 @@ def verification(
     asked: Asked, answer: Answer, way: str, policy: Policy, counter: Counter
 ) -> Verification:
     """Check an answer, and count what a language model would have been sent for it."""
-    recorder = Recorder(EmbeddedVerifier())
+    recorder = Recorder(EmbeddedVerifier(), Reads.WHOLE)
     backend = Cascade(EmbeddedVerifier(), recorder) if way == "cascade" else recorder
     with SyncVerifier(Verifier(backend)) as verifier:
         report = verifier.check(answer.text, asked.sources, policy=policy)

@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 import anyio.to_thread
 
-from veridical.core.measurements import Generated, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Generated,
+    Measurement,
+    Query,
+    Reads,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import cut, decompose, decomposition_request
+from veridical.pipeline.evidence import joined
 from veridical.pipeline.judgement import Reading, combine
 
 if TYPE_CHECKING:
@@ -52,12 +60,14 @@ class Asker:
     def __init__(
         self,
         backend: Backend,
+        sources: Mapping[str, Source],
         question: str | None,
         progress: Progress | None,
         *,
         batch_size: int = CHUNK,
     ) -> None:
         self._backend = backend
+        self._sources = sources
         self._batch_size = batch_size
         self._question = question
         self._progress = progress
@@ -67,18 +77,15 @@ class Asker:
     async def read(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> list[Reading]:
-        """Return what the passages of each claim, read one by one, say of it together."""
+        """Return what the passages of each claim say of it together."""
         return [reading async for reading in self.readings(contexts, policy)]
 
     async def readings(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> AsyncGenerator[Reading]:
         """Yield what `read` returns, each reading as soon as its passages are measured."""
-        queries = [
-            Query(claim, passage.text, self._question)
-            for claim, passages in contexts
-            for passage in passages
-        ]
+        contexts = [(claim, self._as_read(passages)) for claim, passages in contexts]
+        queries = [query for context in contexts for query in self._queries(*context)]
         first = taken = len(self.measured)
         self._total += len(queries)
         self._tell()
@@ -91,6 +98,16 @@ class Asker:
             found = self.measured[taken : taken + len(passages)]
             taken += len(passages)
             yield combine(passages, found, policy) if passages else Reading(_NOT_ASKED)
+
+    def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
+        whole = self._backend.info.reads is Reads.WHOLE
+        return joined(passages, self._sources) if whole else passages
+
+    def _queries(self, claim: str, passages: tuple[Passage, ...]) -> list[Query]:
+        both = self._backend.info.reads is Reads.BOTH
+        wholes = [p.text for p in joined(passages, self._sources)] if both else []
+        whole = wholes[0] if len(wholes) == 1 else None
+        return [Query(claim, passage.text, self._question, whole) for passage in passages]
 
     def _tell(self) -> None:
         if self._progress is not None:

@@ -167,7 +167,7 @@ class Verifier:
         watch.stage("claims")
         binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
         watch.stage("evidence")
-        asker = self._asker(question, progress)
+        asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
         watch.all_decided(verdicts)
@@ -211,7 +211,7 @@ class Verifier:
         refs = tuple(CitationRef(cited, whole) for cited in cites)
         one = ClaimSet((Claim("c1", claim, whole, 0, citations=refs),), 1)
         _, bound = await anyio.to_thread.run_sync(_bind, one, texts, rules)
-        (verdict,) = await self._first_look(bound, texts, rules, self._asker(question, None))
+        (verdict,) = await self._first_look(bound, texts, rules, self._asker(texts, question))
         return verdict
 
     async def check_many(
@@ -220,8 +220,10 @@ class Verifier:
         """Check each case; one that cannot be checked becomes its error, the others go on."""
         return [await self._attempt(case, policy) for case in cases]
 
-    def _asker(self, question: str | None, progress: Progress | None) -> Asker:
-        return Asker(self._backend, question, progress, batch_size=self._batch_size)
+    def _asker(
+        self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
+    ) -> Asker:
+        return Asker(self._backend, sources, question, progress, batch_size=self._batch_size)
 
     async def _attempt(self, case: Case, policy: Policy | None) -> CheckResult:
         try:

@@ -12,7 +12,7 @@ from veridical.composition import (
     build_text_model,
     build_verifier,
 )
-from veridical.core.measurements import Estimator
+from veridical.core.measurements import Estimator, Reads
 from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import Operation
@@ -122,6 +122,13 @@ def test_each_backend_is_built_by_its_name(
     assert isinstance(built, Backend)
     assert isinstance(inside(built), kind)
     assert (built.info.model, built.info.estimator) == (model, estimator)
+    assert built.info.reads is Reads.WHOLE
+
+
+def test_the_embedded_verifier_reads_passages_and_a_cascade_behind_it_both(model: Path) -> None:
+    assert build_backend(Settings(), "embedded").info.reads is Reads.PASSAGES
+    chosen = settings(cascade={"second": f"gguf:{model}"})
+    assert build_backend(chosen, "cascade").info.reads is Reads.BOTH
 
 
 def test_a_model_file_is_a_backend(model: Path) -> None:

@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import anyio
 import pytest
 
 from veridical.core.assessment import Outcome
-from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Query, Reads, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.verdicts import Note, Status, Verdict
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FAKE, FakeBackend, fake_estimate
 from veridical.verifier import Case, Verifier
 
 SOURCES = {
@@ -256,3 +257,43 @@ def test_queries_go_to_the_backend_in_batches_of_the_size_asked_for() -> None:
     anyio.run(partial(Verifier(backend, batch_size=2).check, answer, {"S1": answer}))
     assert max(sizes) == 2
     assert sum(sizes) == len(backend.queries)
+
+
+LONG = {
+    "S1": " ".join(
+        f"Gate {i} of the canal is {i} metres wide and has a keeper." for i in range(60)
+    ),
+    "S2": "The ferry sank in 2003.",
+}
+
+
+def asked(reads: Reads) -> tuple[Verdict, list[Query]]:
+    backend = FakeBackend(stated, replace(FAKE, reads=reads))
+    claim = "Gate 7 of the canal has a keeper and the ferry sank in 2003."
+    verdict = anyio.run(partial(Verifier(backend).verify, claim, LONG))
+    return verdict, backend.queries
+
+
+def test_passages_are_read_one_by_one_unless_a_backend_reads_more() -> None:
+    _, queries = asked(Reads.PASSAGES)
+    assert len(queries) > 2
+    assert {query.whole for query in queries} == {None}
+
+
+def test_a_backend_that_reads_the_whole_gets_the_passages_as_one_text() -> None:
+    verdict, (with_evidence, scrubbed) = asked(Reads.WHOLE)
+    for text in ("Gate 7 of the canal", "The ferry sank in 2003."):
+        assert text in with_evidence.context
+        assert text not in scrubbed.context
+    assert with_evidence.whole is None
+    assert verdict.status is Status.SUPPORTED
+    shown = {evidence.text for evidence in verdict.evidence}
+    assert shown <= {one.span.of(LONG[one.source]) for one in verdict.evidence}
+    assert len(verdict.windows_scored) == 2
+
+
+def test_a_backend_that_reads_both_gets_each_passage_with_the_whole_beside_it() -> None:
+    _, queries = asked(Reads.BOTH)
+    _, (whole, _) = asked(Reads.WHOLE)
+    assert [query.whole for query in queries[:-1]] == [whole.context] * (len(queries) - 1)
+    assert len({query.context for query in queries}) == len(queries)

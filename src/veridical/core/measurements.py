@@ -15,11 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question to a backend: how probable is `claim`, given `context`."""
+    """One question to a backend: how probable is `claim`, given `context`.
+
+    `whole` is everything that was chosen for the claim, `context` included, for a backend that
+    reads both (`Reads.BOTH`).
+    """
 
     claim: str
     context: str
     question: str | None = None
+    whole: str | None = None
 
 
 class Estimator(StrEnum):
@@ -113,9 +118,20 @@ class Unmeasured:
 Measurement = Estimate | Unmeasured
 
 
+class Reads(StrEnum):
+    """How a backend is shown the passages that were chosen for a claim."""
+
+    PASSAGES = "passages"
+    """One by one; the most decisive counts. For encoders, which read short texts best."""
+    WHOLE = "whole"
+    """As one text."""
+    BOTH = "both"
+    """One by one, each with the whole beside it."""
+
+
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What a backend says of itself.
+    """What a backend says of itself, and how it is to be asked.
 
     The thresholds are those at which this backend's probabilities are to be read; they are
     calibrated per backend and apply unless the policy sets its own.
@@ -127,6 +143,7 @@ class BackendInfo:
     fingerprint: str
     support_threshold: float = 0.7
     contradiction_threshold: float = 0.5
+    reads: Reads = Reads.PASSAGES
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
     Stage,
     ensure_probability,
 )
@@ -42,7 +43,7 @@ from veridical.pipeline.inference.pooling import pooled, pooled_probability
 from veridical.pipeline.inference.probing import Probe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from veridical.core.ports import Backend
 
@@ -101,6 +102,7 @@ class Cascade:
             contradiction_threshold=_between(
                 first.contradiction_threshold, second.contradiction_threshold
             ),
+            reads=first.reads if first.reads is second.reads else Reads.BOTH,
         )
 
     @property
@@ -117,19 +119,25 @@ class Cascade:
         """Return P(claim | context) for each query: same length, same order."""
         if not queries:
             return []
-        first = await _ask(self._first, queries)
-        asked = [i for i, measurement in enumerate(first) if self._in_doubt(measurement)]
-        second: Sequence[Measurement] = []
-        if asked:
-            second = await _ask(self._second, [queries[i] for i in asked])
-        answers = dict(zip(asked, second, strict=True))
+        first = await _ask(self._first, [_shown(query, self._first.info) for query in queries])
+        doubts = {
+            i: _shown(queries[i], self._second.info)
+            for i, measurement in enumerate(first)
+            if self._in_doubt(measurement)
+        }
+        second = _each_once(doubts, await self._ask_second(list(dict.fromkeys(doubts.values()))))
         measured = [
-            self._choose(one, answers[i]) if i in answers else replace(one, stage=Stage.FIRST)
+            self._choose(one, second[i]) if i in second else replace(one, stage=Stage.FIRST)
             for i, one in enumerate(first)
         ]
         with self._counting:
             self._savings += Savings.of(measured)
         return measured
+
+    async def _ask_second(self, queries: Sequence[Query]) -> dict[Query, Measurement]:
+        """Return the second's answers; passages of one claim may be one question to it."""
+        answers = await _ask(self._second, queries) if queries else []
+        return dict(zip(queries, answers, strict=True))
 
     async def probe(self) -> Probe:
         """Ask both backends one tiny question; both have to be usable."""
@@ -167,6 +175,27 @@ class Cascade:
             tokens=_sum(first.tokens, second.tokens),
             cost_usd=_sum(first.cost_usd, second.cost_usd),
         )
+
+
+def _shown(query: Query, info: BackendInfo) -> Query:
+    """Return a query as a backend reads it: with the whole in place of the passage, or alone."""
+    context = query.whole if info.reads is Reads.WHOLE and query.whole else query.context
+    return replace(query, context=context, whole=None)
+
+
+def _each_once(
+    doubts: Mapping[int, Query], answers: Mapping[Query, Measurement]
+) -> dict[int, Measurement]:
+    """Return the answer to each doubt; what it took counts where the question comes up first."""
+    found: dict[int, Measurement] = {}
+    counted: set[Query] = set()
+    for i, query in doubts.items():
+        answer = answers[query]
+        if query in counted and isinstance(answer, Estimate):
+            answer = replace(answer, latency_ms=0.0, tokens=0, cost_usd=0.0)
+        found[i] = answer
+        counted.add(query)
+    return found
 
 
 async def _ask(backend: Backend, queries: Sequence[Query]) -> Sequence[Measurement]:

@@ -20,6 +20,7 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -123,6 +124,7 @@ class Claude:
             estimator=Estimator.SAMPLING,
             fingerprint=prompt_fingerprint(*parts),
             support_threshold=self._plan.threshold,
+            reads=Reads.WHOLE,
         )
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

@@ -26,6 +26,7 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -100,6 +101,7 @@ class Gguf:
             model=load.path.name,
             estimator=Estimator.LOGPROBS,
             fingerprint=fingerprint(file_digest(load.path), str(top_logprobs)),
+            reads=Reads.WHOLE,
         )
 
     @property

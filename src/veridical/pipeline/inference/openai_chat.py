@@ -21,6 +21,7 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -139,6 +140,7 @@ class OpenAIChat:
             estimator=Estimator.LOGPROBS,
             fingerprint=fingerprint(model, address, str(top_logprobs), repr(plan), extra),
             support_threshold=(plan or Plan()).threshold,
+            reads=Reads.WHOLE,
         )
 
     @property

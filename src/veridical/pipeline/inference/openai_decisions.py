@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
+from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
@@ -81,6 +81,7 @@ class OpenAIDecisions:
             fingerprint=fingerprint(
                 "openai-decisions", WORDS, model, address, str(limits.claims_per_request)
             ),
+            reads=Reads.WHOLE,
         )
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

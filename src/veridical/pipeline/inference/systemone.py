@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
+from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
@@ -84,6 +84,7 @@ class SystemOne:
             fingerprint=fingerprint(
                 "systemone", WORDS, model, self._endpoint, str(limits.claims_per_request)
             ),
+            reads=Reads.WHOLE,
         )
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

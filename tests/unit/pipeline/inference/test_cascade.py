@@ -17,6 +17,7 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
     Stage,
     Unmeasured,
     UnmeasuredReason,
@@ -25,7 +26,7 @@ from veridical.core.ports import Backend, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
 from veridical.pipeline.inference.cascade import Cascade, create
-from veridical.pipeline.inference.pooling import pooled
+from veridical.pipeline.inference.pooling import pooled, pooled_probability
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 from veridical.verifier import Verifier
 
@@ -316,6 +317,46 @@ def test_each_report_says_what_was_saved_in_its_own_check() -> None:
     saved = [saving.saved if saving else None for _, saving in sorted(found.items())]
     assert saved == [0.0, 1.0, 0.5] * 3
     assert sum((saving for saving in found.values() if saving), Savings()) == cascade.savings
+
+
+# --- passages and the whole ------------------------------------------------------------------
+
+READER = replace(SECOND, reads=Reads.WHOLE)
+
+
+def test_the_second_reads_the_whole_once_for_all_passages_in_doubt() -> None:
+    answer = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0)
+    second = FakeBackend(lambda _: answer, READER)
+    first = FakeBackend(lambda q: fake_estimate(0.95 if q.context == "c" else 0.4), FIRST)
+    cascade = Cascade(first, second)
+    assert cascade.info.reads is Reads.BOTH
+    queries = [Query("claim", context, None, "a b c") for context in "abc"]
+    found = list(anyio.run(cascade.estimate, queries))
+    assert first.queries == [Query("claim", context) for context in "abc"]
+    assert second.queries == [Query("claim", "a b c")]
+    assert [m.stage for m in found] == [Stage.SECOND, Stage.SECOND, Stage.FIRST]
+    assert [m.supported for m in found if isinstance(m, Estimate)][:2] == [
+        pooled_probability(0.4, 0.9)
+    ] * 2
+
+
+def test_what_a_shared_answer_took_counts_once() -> None:
+    answer = replace(fake_estimate(0.9, 0.0), cost_usd=0.002, tokens=200, latency_ms=30.0)
+    one = replace(fake_estimate(0.4), cost_usd=0.0, tokens=10, latency_ms=1.0)
+    cascade = Cascade(FakeBackend(lambda _: one, FIRST), FakeBackend(lambda _: answer, READER))
+    queries = [Query("claim", context, None, "a b") for context in "ab"]
+    found = [m for m in anyio.run(cascade.estimate, queries) if isinstance(m, Estimate)]
+    assert [m.cost_usd for m in found] == [0.002, 0.0]
+    assert [m.tokens for m in found] == [210, 10]
+    assert [m.latency_ms for m in found] == [31.0, 1.0]
+
+
+def test_a_second_that_reads_passages_gets_passages() -> None:
+    second = large()
+    cascade = Cascade(small(0.5), second)
+    assert cascade.info.reads is Reads.PASSAGES
+    anyio.run(cascade.estimate, [Query("0", "a", None, "a b")])
+    assert second.queries == [Query("0", "a")]
 
 
 # --- names over backends ---------------------------------------------------------------------
