@@ -173,7 +173,7 @@ def _embedded_method(model: str) -> Method:
 
 def _cascade_method(kind: str, name: str, chosen: argparse.Namespace) -> Method:
     card, file = load_card(DEFAULT_MODEL), _prompted.MODELS[name]
-    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled, whole"
+    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled 1:2, whole"
     megabytes = card.weights.stat().st_size / 1e6 + file.megabytes
     support = card.calibration.support_threshold, UNCALIBRATED
     opened = partial(_cascade, name, chosen)

@@ -39,7 +39,7 @@ from veridical.core.measurements import (
 from veridical.core.ports import estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.checkup import check_up
-from veridical.pipeline.inference.pooling import pooled, pooled_probability
+from veridical.pipeline.inference.pooling import WEIGHT, pooled, pooled_probability
 from veridical.pipeline.inference.probing import Probe
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _sum(first: Number | None, second: Number | None) -> Number | None:
 
 
 def _fingerprint(first: BackendInfo, second: BackendInfo, low: float, high: float) -> str:
-    parts = [first.fingerprint, second.fingerprint, repr(low), repr(high)]
+    parts = [first.fingerprint, second.fingerprint, repr(low), repr(high), repr(WEIGHT)]
     for info in (first, second):
         parts += [repr(info.support_threshold), repr(info.contradiction_threshold)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]

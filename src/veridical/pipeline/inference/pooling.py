@@ -1,7 +1,7 @@
-"""One estimate out of two: the logarithmic opinion pool, with equal weights.
+"""One estimate out of two: the logarithmic opinion pool (Genest & Zidek 1986).
 
-P(supported) is the mean of the two in log-odds (Genest & Zidek 1986): who is surer counts for more,
-and two who lean the same way are not made surer than they are. The rest is shared between
+P(supported) is the mean of the two in log-odds, the second counted twice: who is surer counts for
+more, and two who lean the same way are not made surer than they are. The rest is shared between
 contradicted and not in context as the two share theirs on average.
 """
 
@@ -17,23 +17,27 @@ if TYPE_CHECKING:
     from veridical.core.measurements import Estimate
 
 
-def pooled_probability(one: float, other: float) -> float:
+WEIGHT = 2 / 3
+"""The second's share: the one that is only asked in doubt is taken for the better one."""
+
+
+def pooled_probability(first: float, second: float) -> float:
     """Return the mean of two probabilities in log-odds, each clipped as for bits (.001 to .999)."""
-    mean = (_log_odds(one) + _log_odds(other)) / 2
+    mean = (1.0 - WEIGHT) * _log_odds(first) + WEIGHT * _log_odds(second)
     return 1.0 / (1.0 + exp(-mean))
 
 
-def pooled(one: Estimate, other: Estimate) -> Estimate:
-    """Return `other` with the probabilities and the interval of both."""
-    supported = pooled_probability(one.supported, other.supported)
-    contradicted, not_in_context = _rest(1.0 - supported, one, other)
+def pooled(first: Estimate, second: Estimate) -> Estimate:
+    """Return `second` with the probabilities and the interval of both."""
+    supported = pooled_probability(first.supported, second.supported)
+    contradicted, not_in_context = _rest(1.0 - supported, first, second)
     return replace(
-        other,
+        second,
         supported=supported,
         contradicted=contradicted,
         not_in_context=not_in_context,
-        low=min(supported, pooled_probability(one.low, other.low)),
-        high=max(supported, pooled_probability(one.high, other.high)),
+        low=min(supported, pooled_probability(first.low, second.low)),
+        high=max(supported, pooled_probability(first.high, second.high)),
     )
 
 
