@@ -20,7 +20,8 @@ What a prompted model adds where the embedded verifier is in doubt (its P(suppor
 is reckoned from the same scores: its own in place of the embedded verifier's, or both pooled, by
 the mean of their log-odds.
 
-Thresholds were fixed before any measurement; nothing, the prompt included, is tuned on the rows.
+Thresholds were fixed before any measurement; nothing is tuned on the rows, the prompt included, but
+the weights of the pool (docs/decisions/0012-a-cascade-pools.md).
 What is undetermined is counted and in no other figure. In brackets: 95 % percentile bootstrap over
 rows (within files for the mean over files), 2,000 replicates. Times are those of one claim after
 the other, with the median load of the machine while they were taken: compare them at equal load.
