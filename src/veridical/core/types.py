@@ -272,6 +272,11 @@ class Piece:
     source: str
     span: Span
 
+    def covers(self, other: Piece) -> bool:
+        """Say whether the other stretch lies within this one."""
+        inside = self.span.start <= other.span.start and other.span.end <= self.span.end
+        return self.source == other.source and inside
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:

@@ -192,6 +192,14 @@ def test_a_citation_of_no_source_is_not_resolved() -> None:
     assert not Citation("S9", Span(0, 4), source=None).resolved
 
 
+@given(spans, spans)
+def test_a_piece_covers_what_lies_within_it_in_the_same_source(one: Span, other: Span) -> None:
+    inside = one.start <= other.start and other.end <= one.end
+    assert Piece("S1", one).covers(Piece("S1", other)) is inside
+    assert not Piece("S1", one).covers(Piece("S2", other))
+    assert Piece("S1", one).covers(Piece("S1", one))
+
+
 def test_a_passage_of_several_pieces_is_stitched() -> None:
     piece = Piece("S1", Span(0, 4))
     assert not Passage("text", (piece,)).stitched

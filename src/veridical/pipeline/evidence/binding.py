@@ -125,7 +125,8 @@ class Binder:
         """Join the best sentences of the scope, for a claim that needs two places at once."""
         picked = sorted(self._best_sentences(scope, scores))
         pieces = tuple(self._corpus.sentences[i].piece for i in picked)
-        if len(pieces) < 2 or any(_covers(passage, pieces) for passage in chosen):  # noqa: PLR2004 -- two places
+        read = any(all(map(passage.pieces[0].covers, pieces)) for passage in chosen)
+        if read or len(pieces) < 2:  # noqa: PLR2004 -- two places
             return []
         text = " ".join(self._corpus.text(piece).strip() for piece in pieces)
         best = max(scores.sentences[i] for i in picked)
@@ -199,13 +200,3 @@ def _by_source(pieces: Sequence[Piece]) -> dict[str, list[Span]]:
     for piece in pieces:
         spans.setdefault(piece.source, []).append(piece.span)
     return {source: merge(found) for source, found in spans.items()}
-
-
-def _covers(passage: Passage, pieces: Sequence[Piece]) -> bool:
-    outer = passage.pieces[0]
-    return all(
-        piece.source == outer.source
-        and outer.span.start <= piece.span.start
-        and piece.span.end <= outer.span.end
-        for piece in pieces
-    )

@@ -41,7 +41,7 @@ def _in_order(passages: Sequence[Passage], sources: Mapping[str, Source]) -> lis
     others = [
         (piece, piece.span.of(sources[piece.source].text))
         for piece in dict.fromkeys(stitched)
-        if not any(_covers(window, piece) for window, _ in windows)
+        if not any(window.covers(piece) for window, _ in windows)
     ]
     order = {source: number for number, source in enumerate(sources)}
     return sorted([*windows, *others], key=lambda part: (order[part[0].source], part[0].span))
@@ -80,14 +80,6 @@ def _passage(group: Sequence[_Part], focus: Iterable[Piece], relevance: float) -
     return Passage(
         "\n".join(text.strip() for _, text in group),
         pieces,
-        tuple(near for near in focus if any(_covers(piece, near) for piece in pieces)),
+        tuple(near for near in focus if any(piece.covers(near) for piece in pieces)),
         relevance,
-    )
-
-
-def _covers(outer: Piece, inner: Piece) -> bool:
-    return (
-        outer.source == inner.source
-        and outer.span.start <= inner.span.start
-        and inner.span.end <= outer.span.end
     )
