@@ -333,7 +333,7 @@ def test_a_damaged_value_is_not_decoded(name: str, wrong: object) -> None:
 
 PROGRAM = """
 import sys, anyio
-from veridical.core.types import Query
+from veridical.core.measurements import Query
 from veridical.pipeline.inference.wrappers import Cache, SqliteStore
 from veridical.testing import FakeBackend, fake_estimate
 
