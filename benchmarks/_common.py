@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import shlex
 import sys
 from dataclasses import dataclass, replace
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend
 
 RESULTS = Path(__file__).parent / "results"
+FOREVER_S = 10 * 365 * 86_400.0
+"""For how long estimates are kept that a stopped run is to find again."""
+
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -218,7 +220,7 @@ def _end(page: Page) -> list[str]:
 def _command() -> str:
     """Return what was typed: paths of this machine without their folders, and not `--write`."""
     given = (word for word in sys.argv[1:] if word != "--write")
-    words = ("DIR" if Path(word).is_dir() else re.sub(r".*/", "", word) for word in given)
+    words = ("DIR" if Path(word).is_dir() else Path(word).name for word in given)
     return shlex.join([f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 

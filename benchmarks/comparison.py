@@ -42,7 +42,7 @@ import numpy as np
 
 import _cosine
 import _prompted
-from _common import CORES, Page, publish, table
+from _common import CORES, FOREVER_S, Page, publish, table
 from _ledger import Ledger, Method
 from _sample import SEED, Item, Sample, draw
 from veridical import SyncVerifier, Verifier
@@ -57,7 +57,7 @@ from veridical.pipeline.inference import gguf
 from veridical.pipeline.inference.card import load_card
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
-from veridical.pipeline.inference.pooling import pooled_probability
+from veridical.pipeline.inference.pooling import WEIGHT, pooled_probability
 from veridical.pipeline.inference.prompts import fingerprint
 from veridical.pipeline.inference.wrappers import wrap
 
@@ -78,7 +78,6 @@ PROMPTED_THRESHOLD = 0.5
 UNCALIBRATED = 0.7
 """The support threshold of the backend `gguf`."""
 
-FOREVER_S = 10 * 365 * 86_400.0
 TIMEOUT_S = 600.0
 BANDS = ((0.3, 0.7), (0.15, 0.85), (0.05, 0.95), (0.0, 1.0))
 LEARNT = 500
@@ -174,7 +173,7 @@ def _embedded_method(model: str) -> Method:
 
 def _cascade_method(kind: str, name: str, chosen: argparse.Namespace) -> Method:
     card, file = load_card(DEFAULT_MODEL), _prompted.MODELS[name]
-    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} pooled 1:2, whole"
+    asked = f"{card.fingerprint} {file.sha256} {fingerprint()} {WEIGHT}, whole"
     megabytes = card.weights.stat().st_size / 1e6 + file.megabytes
     support = card.calibration.support_threshold, UNCALIBRATED
     opened = partial(_cascade, name, chosen)

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import _prompted
-from _common import Page, Requirement, missing, publish, table
+from _common import FOREVER_S, Page, Requirement, missing, publish, table
 from _suite import SUITE, Labelled, suite
 from veridical import SyncVerifier, Verifier
 from veridical.core.measurements import Estimate
@@ -61,7 +61,6 @@ REQUIRED = (EMBEDDED, "cascade qwen-1.5b", "cascade qwen-0.5b")
 READERS = ("word_overlap", "length", "claim_only")
 REPLICATES = 2000
 DETECTION, FALSE_POSITIVES = 0.8, 0.05
-FOREVER_S = 10 * 365 * 86_400.0
 TIMEOUT_S = 600.0
 """What one question may take, as the machine may be busy."""
 

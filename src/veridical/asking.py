@@ -106,7 +106,7 @@ class Asker:
     def _queries(self, claim: str, passages: tuple[Passage, ...]) -> list[Query]:
         both = self._backend.info.reads is Reads.BOTH
         wholes = [p.text for p in joined(passages, self._sources)] if both else []
-        whole = wholes[0] if len(wholes) == 1 else None
+        whole = wholes[0] if len(wholes) == 1 else None  # one text of several is not the whole
         return [Query(claim, passage.text, self._question, whole) for passage in passages]
 
     def _tell(self) -> None:

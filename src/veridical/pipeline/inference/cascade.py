@@ -1,8 +1,8 @@
 """Two backends, one behind the other: the second is asked only where the first is in doubt.
 
 Where both have an estimate, they are pooled (`pooling.py`): a small model that is in doubt still
-knows something, and two that err differently are right more often than either. A second that is
-much better is surer, too, and so decides (docs/decisions/0012-a-cascade-pools.md).
+knows something, and two that err differently are right more often than either. Who is surer counts
+for more, so that a second that is much better can decide (docs/decisions/0012-a-cascade-pools.md).
 
 Whose threshold applies? Each backend's probabilities are to be read at thresholds of its own, but a
 policy has one of each: the cascade's are those of the two, pooled like the estimates. No
