@@ -252,8 +252,9 @@ def wrapped(backend: Backend) -> Backend:
 
 
 def asks(served: Served, query: Query) -> bool:
-    """Say whether a request is about the claim: it stands in it between fences."""
-    return rf"\n{query.claim}\n</data-" in served.body
+    """Say whether a request is about the claim: it stands in it between fences, or quotes."""
+    marked = rf"\n{query.claim}\n</data-", rf"\"{query.claim}\""
+    return any(mark in served.body for mark in marked)
 
 
 def end(
