@@ -21,7 +21,7 @@ from _common import (
     publish,
     recorded,
     table,
-    timed,
+    timed_anew,
     wall,
 )
 from _texts import case
@@ -55,7 +55,7 @@ def _check(verifier: SyncVerifier, claims: int) -> Callable[[], Timing]:
     if found != claims:
         msg = f"the answer was to have {claims} claims, not {found}"
         raise RuntimeError(msg)
-    return partial(timed, partial(verifier.check, text.answer, text.sources))
+    return partial(timed_anew, verifier, partial(verifier.check, text.answer, text.sources))
 
 
 def budget(claims: int) -> float:

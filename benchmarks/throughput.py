@@ -29,6 +29,7 @@ from _common import (
     speed_ratio,
     table,
     timed,
+    timed_anew,
     wall,
 )
 from _texts import case
@@ -63,7 +64,7 @@ def measure(rounds: int) -> tuple[dict[str, list[Timing]], int]:
     session = bare_session(1)
     with SyncVerifier.from_settings() as verifier, ThreadPoolExecutor(CORES) as pool:
         runs = {
-            CHECK: lambda: timed(lambda: verifier.check(text.answer, text.sources)),
+            CHECK: lambda: timed_anew(verifier, lambda: verifier.check(text.answer, text.sources)),
             TOKENISED: lambda: timed(lambda: score(map(encode, batches), session, pool)),
             BARE: lambda: timed(lambda: score(tokens, session, pool)),
         }

@@ -28,7 +28,7 @@ from veridical.pipeline.claims import (
     select,
     split_sentences,
 )
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.judgement import (
     Look,
     judge,
@@ -108,6 +108,7 @@ class Verifier:
         self._backend = backend
         self._batch_size = batch_size
         self._policy = policy or Policy()
+        self._corpora = LastCorpus(split_sentences)
         self._decomposer = (
             Decomposer(claims_model, claims_max_tokens, claims_timeout_s)
             if claims_model is not None
@@ -165,7 +166,7 @@ class Verifier:
             claims = await self._decomposer.decomposed(answer, claims, texts)
         claims = select(claims, rules)
         watch.stage("claims")
-        binder, bound = await anyio.to_thread.run_sync(_bind, claims, texts, rules)
+        binder, bound = await anyio.to_thread.run_sync(self._bind, claims, texts, rules)
         watch.stage("evidence")
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
@@ -210,7 +211,7 @@ class Verifier:
         whole = Span(0, len(claim))
         refs = tuple(CitationRef(cited, whole) for cited in cites)
         one = ClaimSet((Claim("c1", claim, whole, 0, citations=refs),), 1)
-        _, bound = await anyio.to_thread.run_sync(_bind, one, texts, rules)
+        _, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
         (verdict,) = await self._first_look(bound, texts, rules, self._asker(texts, question))
         return verdict
 
@@ -219,6 +220,21 @@ class Verifier:
     ) -> list[CheckResult]:
         """Check each case; one that cannot be checked becomes its error, the others go on."""
         return [await self._attempt(case, policy) for case in cases]
+
+    def _bind(
+        self, claims: ClaimSet, sources: Mapping[str, Source], policy: Policy
+    ) -> tuple[Binder, list[_Bound]]:
+        binder = Binder(self._corpora.of(sources), windows=policy.windows)
+        bound = []
+        for claim in claims.claims:
+            citations = resolve(claim.citations, sources)
+            if not claim.verifiable:
+                bound.append(_Bound(claim, _unbound(citations)))
+            elif claim.evidence_map is not None:
+                bound.append(_hinted(claim, binder))
+            else:
+                bound.append(_Bound(claim, binder.bind(claim.text, citations)))
+        return binder, bound
 
     def _asker(
         self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
@@ -334,22 +350,6 @@ class _Watch:
 def _ensure_question(question: str | None) -> None:
     if question is not None:
         ensure_text(question, "the question")
-
-
-def _bind(
-    claims: ClaimSet, sources: Mapping[str, Source], policy: Policy
-) -> tuple[Binder, list[_Bound]]:
-    binder = Binder(Corpus(sources, split_sentences), windows=policy.windows)
-    bound = []
-    for claim in claims.claims:
-        citations = resolve(claim.citations, sources)
-        if not claim.verifiable:
-            bound.append(_Bound(claim, _unbound(citations)))
-        elif claim.evidence_map is not None:
-            bound.append(_hinted(claim, binder))
-        else:
-            bound.append(_Bound(claim, binder.bind(claim.text, citations)))
-    return binder, bound
 
 
 def _hinted(claim: Claim, binder: Binder) -> _Bound:

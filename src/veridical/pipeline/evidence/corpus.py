@@ -134,6 +134,25 @@ class Corpus:
         return stop - start > 1 and last + self.sentences[stop].tokens <= self.window_tokens // 2
 
 
+class LastCorpus:
+    """Keeps the corpus of the last sources: an agent checks claim after claim against the same.
+
+    It holds their texts until others come. May be used from several threads.
+    """
+
+    def __init__(self, split: SentenceSplitter) -> None:
+        self._split = split
+        self._last: Corpus | None = None
+
+    def of(self, sources: Mapping[str, Source]) -> Corpus:
+        """Return the corpus of sources; built anew if they are not the last ones."""
+        last = self._last
+        # In their order, too: of two windows that are as good the first is read.
+        if last is None or list(last.sources.values()) != list(sources.values()):
+            self._last = last = Corpus(dict(sources), self._split)
+        return last
+
+
 def fit(text: str, span: Span, tokens: int) -> Iterator[Span]:
     """Yield `span` in slices of about `tokens` tokens, cut at white space where there is any."""
     start = span.start

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veridical.core.sources import as_sources
 from veridical.core.types import Span
-from veridical.pipeline.evidence import Corpus
+from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.evidence import Corpus, LastCorpus
 from veridical.pipeline.evidence.corpus import fit
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
@@ -97,3 +99,27 @@ def test_words_of_a_script_without_spaces_are_single_characters() -> None:
 
 def test_negations_are_words() -> None:
     assert words("is not no never") == ["not", "no", "never"]
+
+
+def test_the_corpus_of_the_same_sources_is_kept() -> None:
+    corpora = LastCorpus(split_sentences)
+    first = corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."}))
+    assert corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."})) is first
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"S1": "One. Four.", "S2": "Three."},
+        {"S1": "One. Two."},
+        {"S2": "Three.", "S1": "One. Two."},
+        {"S1": "One. Two.", "S3": "Three."},
+    ],
+    ids=["another text", "one source fewer", "another order", "another id"],
+)
+def test_other_sources_have_a_corpus_of_their_own(sources: dict[str, str]) -> None:
+    corpora = LastCorpus(split_sentences)
+    corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."}))
+    found = corpora.of(as_sources(sources))
+    assert {name: source.text for name, source in found.sources.items()} == sources
+    assert list(found.sources) == list(sources)
