@@ -7,8 +7,9 @@ A slice is a file, its first row and the row behind its last, as in Python. Pair
 one evidence with a held row are left out, and repeated ones; the rest is shuffled, but rows of one
 claim stay together: a batch then has both sides of a contrast. `--share
 'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
-counts. `--attacked` is the share of rows that get a sentence which addresses the judge
-(hostile.py). What was mixed can be taken for another mix.
+counts. `--most` is how many rows of a source are kept at most. `--attacked` is the share of rows
+that get a sentence which addresses the judge (hostile.py). What was mixed can be taken for another
+mix.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 from hostile import attacked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def main() -> None:
@@ -30,6 +35,7 @@ def main() -> None:
     parser.add_argument("--held", action="append", default=[], help="FILE:FIRST:END, not to be met")
     parser.add_argument("--take", action="append", required=True, help="FILE:FIRST:END")
     parser.add_argument("--share", action="append", default=[], help="SOURCE:LABEL=SHARE to keep")
+    parser.add_argument("--most", type=int, help="rows of a source to keep at most")
     parser.add_argument("--attacked", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
@@ -43,7 +49,7 @@ def main() -> None:
     rng = Random(options.seed)
     shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
     mixed = [row for row in found.values() if rng.random() < share_of(row, shares)]
-    mixed = shuffled(mixed, rng)
+    mixed = list(capped(shuffled(mixed, rng), options.most))
     for row in mixed:
         if rng.random() < options.attacked:
             row["evidence"], row["claim"] = attacked(row["evidence"], row["claim"], rng)
@@ -61,6 +67,16 @@ def shuffled(found: list[dict], rng: Random) -> list[dict]:
     groups = list(claims.values())
     rng.shuffle(groups)
     return [row for group in groups for row in group]
+
+
+def capped(found: list[dict], most: int | None) -> Iterator[dict]:
+    """Yield at most `most` rows of a source; what is behind a plus is the same source."""
+    met: Counter[str] = Counter()
+    for row in found:
+        source = row["source"].partition("+")[0]
+        met[source] += 1
+        if most is None or met[source] <= most:
+            yield row
 
 
 def share_of(row: dict, shares: dict[str, float]) -> float:

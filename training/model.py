@@ -89,22 +89,28 @@ def load_tokenizer(base: Path, *, max_tokens: int) -> Tokenizer:
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded pairs: ids and mask [rows, tokens]; targets [rows, 3], 1 for each admissible label."""
+    """Padded pairs: ids and mask [rows, tokens]; targets [rows, 3], `taught` [rows].
+
+    A target is 1 for each admissible label, or, where it is taught, a teacher's probability.
+    """
 
     ids: torch.Tensor
     mask: torch.Tensor
     targets: torch.Tensor
+    taught: torch.Tensor
 
 
-def collate(encoded: list[list[int]], labels: list[str], pad_id: int) -> Batch:
-    """Pad pairs to the longest of them."""
+def collate(encoded: list[list[int]], labels: list[str | list[float]], pad_id: int) -> Batch:
+    """Pad pairs to the longest of them; a label is a name or a teacher's probabilities."""
     width = max(map(len, encoded))
     ids = torch.full((len(encoded), width), pad_id, dtype=torch.long)
     mask = torch.zeros_like(ids)
     for row, tokens in enumerate(encoded):
         ids[row, : len(tokens)] = torch.tensor(tokens)
         mask[row, : len(tokens)] = 1
-    return Batch(ids, mask, torch.tensor([target(label) for label in labels]))
+    taught = [not isinstance(label, str) for label in labels]
+    targets = [target(label) if isinstance(label, str) else label for label in labels]
+    return Batch(ids, mask, torch.tensor(targets), torch.tensor(taught))
 
 
 def target(label: str) -> list[float]:
@@ -114,12 +120,20 @@ def target(label: str) -> list[float]:
     return [float(label == known) for known in LABELS]
 
 
-def losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return for each row the negative log-likelihood of its admissible labels, summed."""
+def losses(
+    logits: torch.Tensor, targets: torch.Tensor, taught: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return for each row the negative log-likelihood of its admissible labels, summed.
+
+    Where a row is `taught` it is the cross-entropy with the teacher's probabilities instead.
+    """
     logs = torch.log_softmax(logits, dim=-1)
-    return -torch.logsumexp(logs.masked_fill(targets == 0, float("-inf")), dim=-1)
+    labelled = -torch.logsumexp(logs.masked_fill(targets == 0, float("-inf")), dim=-1)
+    if taught is None:
+        return labelled
+    return torch.where(taught, -(targets * logs).sum(dim=-1), labelled)
 
 
-def loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def loss(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
     """Return the mean loss of the rows."""
-    return losses(logits, targets).mean()
+    return losses(logits, batch.targets, batch.taught).mean()

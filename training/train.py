@@ -157,7 +157,7 @@ def update(
         group["lr"] = group["peak"] * share
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
         found = logits(model, batch.ids, batch.mask)
-    value = loss(found.float(), batch.targets)
+    value = loss(found.float(), batch)
     optimiser.zero_grad(set_to_none=True)
     value.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -177,7 +177,8 @@ def batches(options: argparse.Namespace, progress: Progress) -> Iterator[Batch]:
         plans = bucket([len(ids) for ids in encoded], options.tokens)
         order.shuffle(plans)
         for plan in plans:
-            yield collate([encoded[i] for i in plan], [rows[i]["label"] for i in plan], pad_id)
+            labels = [rows[i].get("teacher", rows[i]["label"]) for i in plan]
+            yield collate([encoded[i] for i in plan], labels, pad_id)
 
 
 def chunks(path: Path, skip: int, size: int) -> Iterator[list[dict]]:

@@ -63,6 +63,10 @@ def test_a_share_of_a_kind_is_kept_and_the_first_pattern_counts(data: Path) -> N
     assert 5 < len(mix(data, "--take", f"{data}::", "--share", "s=0.5")) < 35
 
 
+def test_at_most_so_many_rows_of_a_source_are_kept(data: Path) -> None:
+    assert len(mix(data, "--take", f"{data}::", "--most", "7")) == 7
+
+
 def test_rows_of_one_claim_stay_together(tmp_path: Path) -> None:
     source = tmp_path / "pairs.jsonl.gz"
     with gzip.open(source, "wt", encoding="utf-8") as file:
