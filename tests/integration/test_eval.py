@@ -142,7 +142,7 @@ def test_nothing_to_measure_exits_with_3(folder: Path) -> None:
         (("data.jsonl", "data.jsonl"), "given more than once"),
         (("bad.jsonl",), "bad.jsonl, line 1: is not valid JSON"),
         (("data.jsonl", "--backend", "nope"), "no backend named 'nope'"),
-        (("data.jsonl", "--windows", "0"), "--windows: must be a whole number from 1"),
+        (("data.jsonl", "--windows", "-1"), "--windows: must be a whole number from 0"),
         (("data.jsonl", "--html", "gone/q.html"), "there is no folder"),
         (("data.jsonl", "--resume", "data.jsonl"), "read as an input or written twice"),
         (("data.jsonl", "--resume", "bad.jsonl"), "cannot resume from bad.jsonl"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, asdict, replace
 from math import inf, nan
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOT_PROBABILITIES = [nan, inf, -inf, -0.1, 1.1, 70, True, "0.7", [], 0.5j]
-NOT_WINDOWS = [0, -1, True, 3.0, nan, "ALL", "", None, []]
+NOT_WINDOWS = [-1, True, 3.0, nan, "ALL", "", None, []]
 BACKEND = BackendInfo("b", "m", Estimator.CROSS_ENCODER, "f", 0.6, 0.4)
 
 
@@ -57,7 +57,7 @@ def test_a_threshold_no_backend_sets_cannot_be_left_out(name: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", NOT_WINDOWS, ids=repr)
-def test_a_number_of_windows_below_one_or_not_whole_is_refused(wrong: int) -> None:
+def test_a_number_of_windows_below_zero_or_not_whole_is_refused(wrong: int) -> None:
     with pytest.raises(ConfigurationError, match=r"^windows must be"):
         Policy(windows=wrong)
 
@@ -68,12 +68,13 @@ def test_the_edges_of_a_probability_are_accepted(edge: float) -> None:
     assert policy.support_threshold == edge
 
 
-def test_all_windows_are_accepted() -> None:
-    assert Policy(windows="all").windows == "all"
+@pytest.mark.parametrize("accepted", [0, 1, "all"])
+def test_no_window_and_all_of_them_are_accepted(accepted: int | Literal["all"]) -> None:
+    assert Policy(windows=accepted).windows == accepted
 
 
 def test_every_refusal_says_what_to_do() -> None:
-    for wrong in ({"windows": 0}, {"target_confidence": 2.0}):
+    for wrong in ({"windows": -1}, {"target_confidence": 2.0}):
         with pytest.raises(ConfigurationError) as caught:
             changed(wrong)
         assert caught.value.hint

@@ -49,12 +49,15 @@ class _Scope:
 
 
 class Binder:
-    """Binds claims to the passages of one corpus."""
+    """Binds claims to the passages of one corpus.
+
+    With `windows` 0 it is the stitched passage alone, or the best window where that holds all of it.
+    """
 
     def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
         self._corpus = corpus
         self._limit = len(corpus.windows) if windows == "all" else windows
-        self._scrub_limit = len(corpus.windows) if windows == "all" else SCRUBBED_WINDOWS
+        self._scrub_limit = self._limit if windows == "all" else SCRUBBED_WINDOWS if windows else 1
         # Most claims of an answer share their scope: it is worked out once.
         self._scopes: dict[tuple[Piece, ...], _Scope] = {}
         self._scrubbed: dict[tuple[Piece, ...], dict[str, list[Span]]] = {}
@@ -64,13 +67,14 @@ class Binder:
         cited = self._cited(citations)
         scores = _Scores(*self._corpus.rank(claim))
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
-        chosen = self._choose(scope, scores)
-        stitched = self._stitch(scope, scores, chosen)
+        nearest = self._choose(scope, scores)
+        stitched = self._stitch(scope, scores, nearest)
+        chosen = nearest[: self._limit] if stitched else nearest
         without = self._without(cited, scores) if cited else []
         return Binding(
             citations=tuple(citations),
             with_evidence=(*chosen, *stitched),
-            without_evidence=tuple(without or self._structure(chosen)),
+            without_evidence=tuple(without or self._structure(nearest)),
             windows_total=len(scope.clips),
         )
 
@@ -101,9 +105,9 @@ class Binder:
                 yield from (_Clip(index, r) for r in regions[window.source] if span.overlaps(r))
 
     def _choose(self, scope: _Scope, scores: _Scores) -> list[Passage]:
-        """Return the best windows of the scope, cut down to it."""
+        """Return the best windows of the scope, cut down to it: one at least."""
         ranked = sorted(scope.clips, key=lambda clip: -scores.windows[clip.window])
-        return [self._passage(clip, scores) for clip in ranked[: self._limit]]
+        return [self._passage(clip, scores) for clip in ranked[: max(self._limit, 1)]]
 
     def _passage(self, clip: _Clip, scores: _Scores) -> Passage:
         window = self._corpus.windows[clip.window]
@@ -190,9 +194,9 @@ class Binder:
         ]
         return Passage(scrub(self._corpus.text(piece), inside), (piece,))
 
-    def _structure(self, chosen: Sequence[Passage]) -> list[Passage]:
+    def _structure(self, nearest: Sequence[Passage]) -> list[Passage]:
         """Return the nearest window with all of it scrubbed: no evidence is left anywhere."""
-        return [self._scrub(piece, {piece.source: [piece.span]}) for piece in chosen[0].pieces[:1]]
+        return [self._scrub(piece, {piece.source: [piece.span]}) for piece in nearest[0].pieces[:1]]
 
 
 def _by_source(pieces: Sequence[Piece]) -> dict[str, list[Span]]:

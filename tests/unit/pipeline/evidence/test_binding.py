@@ -69,6 +69,22 @@ def test_a_claim_that_needs_two_places_gets_a_stitched_passage(binder: BuildBind
     ]
 
 
+def test_with_no_windows_the_stitched_passage_is_read_alone(binder: BuildBinder) -> None:
+    filler = " ".join(f"Filler sentence {i} about nothing at all here." for i in range(30))
+    text = f"Zora founded Umbral in 2001. {filler} Umbral bought Quill in 2009."
+    binding = binder({"S1": text}, windows=0).bind("Zora's Umbral bought Quill.", ())
+    assert [(p.stitched, p.text) for p in binding.with_evidence] == [
+        (True, "Zora founded Umbral in 2001. Umbral bought Quill in 2009.")
+    ]
+    assert len(binding.without_evidence) == 1
+
+
+def test_with_no_windows_the_nearest_is_read_where_it_holds_all(binder: BuildBinder) -> None:
+    binding = binder(SOURCES, windows=0).bind("The ferry sank in 2003.", cite("S2"))
+    assert [(p.stitched, p.text) for p in binding.with_evidence] == [(False, S2)]
+    assert [p.text for p in binding.without_evidence] == [S1]
+
+
 def test_without_the_cited_source_the_others_are_still_read(binder: BuildBinder) -> None:
     binding = binder(SOURCES).bind("The ferry sank in 2003.", cite("S1"))
     assert [passage.text for passage in binding.without_evidence] == [S2]
