@@ -24,21 +24,32 @@ _AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 def attacked(evidence: str, claim: str, rng: Random) -> tuple[str, str]:
     """Return the pair with an attack in the evidence, less often in the claim."""
-    form = rng.random()
+    in_claim = rng.random() < IN_CLAIM
     text = attack(rng)
-    if form >= IN_CLAIM and rng.random() < QUOTED:
+    if not in_claim and rng.random() < QUOTED:
         text = quoting(claim, rng)
     elif rng.random() < MARKED:
         text = mark(rng)
-    if form < IN_CLAIM:
+    if in_claim:
         return evidence, f"{claim} {text}" if rng.random() < 0.7 else f"{text} {claim}"
-    if form < 0.55:
-        return f"{evidence}{rng.choice((' ', chr(10)))}{text}", claim
-    if form < 0.8:
-        return f"{text}{rng.choice((' ', chr(10)))}{evidence}", claim
+    return beside(evidence, text, rng), claim
+
+
+def beside(evidence: str, text: str, rng: Random) -> str:
+    """Return the evidence with a text behind it, before it or, less often, between sentences."""
+    place = rng.random()
+    if place < 0.4:
+        return f"{evidence}{rng.choice((' ', chr(10)))}{text}"
+    if place < 0.75:
+        return f"{text}{rng.choice((' ', chr(10)))}{evidence}"
     parts = _AFTER_SENTENCE.split(evidence)
     parts.insert(rng.randint(0, len(parts)), text)
-    return " ".join(parts), claim
+    return " ".join(parts)
+
+
+def distracted(evidence: str, other: str, rng: Random) -> str:
+    """Return the evidence with a sentence of another one, which says nothing of the claim."""
+    return beside(evidence, rng.choice(_AFTER_SENTENCE.split(other)), rng)
 
 
 def attack(rng: Random) -> str:

@@ -8,8 +8,8 @@ one evidence with a held row are left out, and repeated ones; the rest is shuffl
 claim stay together: a batch then has both sides of a contrast. `--share
 'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
 counts. `--most` is how many rows of a source are kept at most. `--attacked` is the share of rows
-that get a sentence which addresses the judge (hostile.py). What was mixed can be taken for another
-mix.
+that get a sentence which addresses the judge (hostile.py), `--distracted` of those that get one of
+another source's evidence. What was mixed can be taken for another mix.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from hostile import attacked
+from hostile import attacked, distracted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,7 @@ def main() -> None:
     parser.add_argument("--share", action="append", default=[], help="SOURCE:LABEL=SHARE to keep")
     parser.add_argument("--most", type=int, help="rows of a source to keep at most")
     parser.add_argument("--attacked", type=float, default=0.0)
+    parser.add_argument("--distracted", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
@@ -50,9 +51,15 @@ def main() -> None:
     shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
     mixed = [row for row in found.values() if rng.random() < share_of(row, shares)]
     mixed = list(capped(shuffled(mixed, rng), options.most))
+    texts = [(row["source"], row["evidence"]) for row in mixed]
     for row in mixed:
-        if rng.random() < options.attacked:
+        chance = rng.random()
+        if chance < options.attacked:
             row["evidence"], row["claim"] = attacked(row["evidence"], row["claim"], rng)
+        elif chance < options.attacked + options.distracted:
+            source, other = rng.choice(texts)
+            if source != row["source"]:
+                row["evidence"] = distracted(row["evidence"], other, rng)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in mixed)

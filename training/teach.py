@@ -3,7 +3,8 @@
     python training/teach.py --base BASE --run RUN --data MIX/train.jsonl.gz --out TAUGHT.jsonl.gz
 
 Each row gets `teacher`, the probabilities in the order of `LABELS`; `train.py` then learns these in
-place of the row's label (learning without forgetting, Li & Hoiem 2016).
+place of the row's label (learning without forgetting, Li & Hoiem 2016). `--labelled` moves them
+part of the way to what they are if the label holds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from export import read
-from model import collate, load_model, load_tokenizer, logits
+from model import collate, load_model, load_tokenizer, logits, target
 from train import bucket
 
 if TYPE_CHECKING:
@@ -34,13 +35,14 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--max-tokens", type=int, default=176, help="tokens of a pair")
+    parser.add_argument("--labelled", type=float, default=0.0, help="weight of the row's own label")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     rows = read(options.data)
     for i, probabilities in taught(options, rows):
-        rows[i]["teacher"] = [round(p, DIGITS) for p in probabilities]
+        rows[i]["teacher"] = blended(probabilities, rows[i]["label"], options.labelled)
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     print(f"{len(rows)} rows")
@@ -58,6 +60,13 @@ def taught(options: argparse.Namespace, rows: list[dict]) -> Iterator[tuple[int,
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             found = logits(model, batch.ids, batch.mask).float().softmax(-1)
         yield from zip(plan, found.tolist(), strict=True)
+
+
+def blended(taught: list[float], label: str, weight: float) -> list[float]:
+    """Return the teacher's probabilities, moved towards what they are if the label holds."""
+    fitting = [max(p, 1e-6) * ok for p, ok in zip(taught, target(label), strict=True)]
+    given = [p / sum(fitting) for p in fitting]
+    return [round(p + weight * (g - p), DIGITS) for p, g in zip(taught, given, strict=True)]
 
 
 if __name__ == "__main__":

@@ -109,3 +109,18 @@ def test_a_quoting_attack_has_the_claim_word_for_word(hostile: ModuleType) -> No
     texts = {hostile.quoting("The {set} has {0} members.", rng) for _ in range(500)}
     assert all("The {set} has {0} members" in text for text in texts)
     assert len(texts) > 400
+
+
+def test_a_distracted_row_gets_a_sentence_of_another_sources_evidence(tmp_path: Path) -> None:
+    data = tmp_path / "train.jsonl.gz"
+    pairs = [
+        {"evidence": f"E{i}.", "claim": f"C{i}", "label": "supported", "source": "ab"[i % 2]}
+        for i in range(40)
+    ]
+    with gzip.open(data, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(pair) + "\n" for pair in pairs)
+    found = mix(data, "--take", f"{data}::", "--distracted", "1")
+    met = [{int(part[1:-1]) for part in row["evidence"].split()} for row in found]
+    assert all(int(row["claim"][1:]) in numbers for row, numbers in zip(found, met, strict=True))
+    assert {len(numbers) for numbers in met} == {1, 2}
+    assert all(len({n % 2 for n in numbers}) == len(numbers) for numbers in met)
