@@ -51,7 +51,7 @@ class _Scope:
 class Binder:
     """Binds claims to the passages of one corpus.
 
-    With `windows` 0 it is the stitched passage alone, or the best window where that holds all of it.
+    With `windows` 0 that is the stitched passage alone, or the best window where it holds all that.
     """
 
     def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
