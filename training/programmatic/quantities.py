@@ -288,3 +288,37 @@ QUANTITIES: Sequence[Callable[[World], Iterator[Trio]]] = (
     units,
     spans,
 )
+
+
+# A thing, its evidence and its claims: the same number there and here, or another one.
+_PLAIN = (("bridge", "carries {n} lanes", "has {n} lanes"), ("house", "was sold with {n} bedrooms", "has {n} bedrooms"), ("app", "supports {n} languages", "is available in {n} languages"),
+          ("hotel", "offers {n} rooms", "has {n} rooms"), ("tower", "is {n} metres tall", "is {n} metres high"), ("team", "lost {n} matches", "was beaten {n} times"),
+          ("book", "runs to {n} pages", "has {n} pages"), ("trial", "enrolled {n} patients", "had {n} participants"), ("ship", "carried {n} containers", "had {n} containers on board"),
+          ("patient", "was given {n} mg of the drug", "received a dose of {n} mg"), ("meeting", "lasted {n} hours", "took {n} hours"), ("lake", "is {n} metres deep", "has a depth of {n} metres"),
+          ("server", "allows {n} connections", "has a limit of {n} connections"), ("fine", "was set at {n} euros", "amounted to {n} euros"), ("school", "has {n} classrooms", "counts {n} classrooms"),
+          ("car", "seats {n} people", "has room for {n} people"), ("orchestra", "gave {n} concerts", "played {n} times"), ("library", "lends {n} items at once", "lets readers borrow {n} items at once"),
+          ("tank", "holds {n} litres", "has a capacity of {n} litres"), ("job", "failed after {n} attempts", "was tried {n} times"))  # fmt: skip
+_BESIDE = ("It was inspected last {d}.", "Nothing else is known about it.", "The {t} paper wrote about it.", "It stands out in {t}.", "More will be told on {d}.",
+           "In {t} people talk about it.", "The report was filed on {d}.", "This was confirmed in {t} on {d}.")  # fmt: skip
+
+
+def plain(world: World) -> Iterator[Trio]:
+    """Yield a number as it is told: small or large, in words or digits, the other one near it."""
+    thing, told, claimed = world.pick(_PLAIN)
+    number = world.rng.choice((world.rng.randint(2, 12), world.rng.randint(2, 60), world.rng.randrange(50, 4000, 10)))  # fmt: skip
+    other = world.rng.choice((number + 1, number - 1, number + 2, number + 3, number * 2, number * 10, int(str(number)[::-1])))  # fmt: skip
+    if other in {number, 0, 1}:
+        return
+    subject = world.pick((f"The {thing}", f"The {thing} in {lexicon.place(world)}", f"{lexicon.organisation(world)}'s {thing}"))  # fmt: skip
+    beside = [
+        world.pick(_BESIDE).format(t=lexicon.place(world), d=world.pick(lexicon.DAYS)) for _ in "12"
+    ]
+    order = world.rng.choice(((0,), (0, 1), (1, 0), (1, 0, 2)))
+    texts = [
+        " ".join((fact, *beside)[i] for i in order)
+        for fact in (f"{subject} {told.format(n=_say(world, n))}." for n in (number, other))
+    ]
+    spare, unsaid, _ = world.other(_PLAIN, (thing, told, claimed))
+    lacking = f"{subject.replace(thing, spare)} {unsaid.format(n=_say(world, number))}."
+    about = world.pick((subject, f"The {thing}", "It"))
+    yield Trio(sentence(f"{about} {claimed.format(n=_say(world, number))}"), *texts, lacking)

@@ -93,3 +93,26 @@ def test_names_change_places_only_where_the_sentence_does_not_treat_them_alike(
     found = change("Anna Novak was painted by Jonas Ito in 1990.", rng, {})
     assert found.text == "Jonas Ito was painted by Anna Novak in 1990."
     assert found.label == "not_supported"
+
+
+def test_a_plain_number_is_the_same_in_what_supports_it_and_another_in_what_opposes_it(
+    load: Callable[[str], Any],
+) -> None:
+    module = load("programmatic.quantities")
+    base = load("programmatic.base")
+    world = base.World(random.Random(3))  # noqa: S311 -- no secret
+    found = [trio for _ in range(500) for trio in module.plain(world)]
+    assert len(found) > 400
+    for trio in found:
+        claimed, told, opposed = (
+            numbers(text, module._WORDS) for text in (trio.claim, trio.supports, trio.contradicts)
+        )
+        assert claimed == told
+        assert claimed != opposed
+
+
+def numbers(text: str, names: list[str]) -> set[int]:
+    """Return the numbers of a text, in words or digits."""
+    words = re.findall(r"[\w,]+", text.lower())
+    digits = {int(word.replace(",", "")) for word in words if word[0].isdigit()}
+    return digits | {names.index(word) for word in words if word in names}
