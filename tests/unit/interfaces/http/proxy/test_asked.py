@@ -81,7 +81,7 @@ def test_in_json_mode_no_mark_may_stand() -> None:
         ({"documents": {}}, "veridical.documents"),
         ({"documents": {"S1": ""}}, "veridical.documents"),
         ({"documents": [{"id": "S1", "text": TEXT}] * 2}, "veridical.documents"),
-        ({"policy": {"windows": 0}}, "veridical.policy"),
+        ({"policy": {"windows": -1}}, "veridical.policy"),
         ({"evidence": ["assistant"]}, "veridical.evidence"),
         ({"verify": 1}, "veridical.verify"),
     ],
