@@ -65,7 +65,9 @@ Question = Annotated[
 Backend = options.Backend
 Windows = Annotated[
     str | None,
-    typer.Option(metavar="N|all", help="How many windows of evidence are scored per claim."),
+    typer.Option(
+        metavar="N|all", help="How many windows of evidence are scored per claim; 0 is fastest."
+    ),
 ]
 SupportThreshold = Annotated[
     float | None,
