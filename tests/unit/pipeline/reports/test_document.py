@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -34,6 +34,14 @@ def test_every_outcome_validates_against_the_published_schema(
 ) -> None:
     document = json.loads(request.getfixturevalue(which).to_json())
     Draft202012Validator(schema).validate(document)
+
+
+@pytest.mark.parametrize("windows", [0, 3, "all"])
+def test_every_number_of_windows_fits_the_schema(
+    report: Report, schema: dict[str, Any], windows: int | Literal["all"]
+) -> None:
+    policy = replace(report.policy, windows=windows)
+    Draft202012Validator(schema).validate(replace(report, policy=policy).to_dict())
 
 
 def test_what_a_cascade_saved_is_in_the_summary(report: Report, schema: dict[str, Any]) -> None:
