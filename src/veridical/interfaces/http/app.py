@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from veridical.interfaces.http import errors, operations, replies, routes
+from veridical.interfaces.http import access, errors, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.guard import KEY_HEADER, Guard
 from veridical.interfaces.http.page import build_page_router
@@ -59,7 +59,7 @@ def create_app(
     )
     app.state.service = service
     errors.install(app)
-    app.add_exception_handler(routes.NotAllowedError, routes.refuse)
+    app.add_exception_handler(access.NotAllowedError, access.refuse)
     _add_routes(app, service)
     _go_around(app, service)
     setattr(app, "openapi", lambda: _openapi(app))  # noqa: B010 -- as FastAPI's documentation has it, in words that mypy takes
@@ -96,7 +96,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
         service.output,
         service.settings.proxy,
         policy=service.verifier.policy,
-        dependencies=[Depends(routes.needs(Scope.CHECK)), Depends(routes.passing)],
+        dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.passing)],
         # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
         forward_authorization=service.keyring.open,
         shed=lambda: service.telemetry.take(Shed("output", "overload")),

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
 from veridical.interfaces.http import replies
+from veridical.interfaces.http.access import Here, needs
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.routes import Here, needs
 from veridical.telemetry.prometheus import CONTENT_TYPE
 
 operations = APIRouter(tags=["operation"])

@@ -14,18 +14,19 @@ from fastapi.responses import Response, StreamingResponse
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
+from veridical.interfaces.http.access import Here, needs
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.batching import remaining, within
-from veridical.interfaces.http.errors import MissingReportError, response
+from veridical.interfaces.http.errors import MissingReportError
 from veridical.interfaces.http.limits import Kind
-from veridical.interfaces.http.service import Service
 from veridical.interfaces.http.shelf import new_id
 from veridical.interfaces.http.streaming import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from veridical.core.policy import Policy
+    from veridical.interfaces.http.service import Service
     from veridical.pipeline.reports import Report
     from veridical.settings_blocks import PolicySettings
 
@@ -35,41 +36,6 @@ FORMATS: dict[str, tuple[str, str]] = {
     "sarif": ("application/sarif+json", "to_sarif"),
     "junit": ("application/xml", "to_junit"),
 }
-
-
-# Dependencies are `async`, though they wait for nothing: others go through a thread each.
-async def service_of(request: Request) -> Service:
-    """Return the service behind a request."""
-    found: Service = request.app.state.service
-    return found
-
-
-Here = Annotated[Service, Depends(service_of)]
-
-
-class NotAllowedError(Exception):
-    """The key may not do this."""
-
-
-def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
-    """Return what lets only keys through that allow a scope."""
-
-    async def check(request: Request) -> None:
-        if not request.state.key.allows(scope):
-            raise NotAllowedError(scope.value)
-
-    return check
-
-
-async def passing(service: Here) -> AsyncGenerator[None]:
-    """Count a request that is passed on, until its answer is sent; `OverloadedError` above that."""
-    with service.passing():
-        yield
-
-
-async def refuse(_request: Request, error: Exception) -> Response:
-    """Answer a request whose key does not allow it."""
-    return response(403, f"the key has not the scope {error}", "Ask with a key that has it")
 
 
 checks = APIRouter(prefix="/v1", tags=["check"], dependencies=[Depends(needs(Scope.CHECK))])
