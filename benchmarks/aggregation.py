@@ -1,7 +1,10 @@
 """Which passages decide a claim, and how: windows, the stitched passage, aggregation, thresholds.
 
 Scores every passage of a fixed sample of the development sets once, then compares ways of putting
-the passages of a claim together, and thresholds. Nothing here is fitted.
+the passages of a claim together, and thresholds. Nothing here is fitted. "Closest" is the sentence
+nearest to the claim, with the neighbour that has most of what it lacks; it is read, as the stitched
+passage is, where the evidence is longer than a window. The same for 160 claims on a text whose
+entries are alike (`_gazetteer.py`).
 
     .venv/bin/python benchmarks/aggregation.py [--rows 60] [--model NAME] [--write]
 
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING
 import anyio
 import numpy as np
 
+import _gazetteer
 from _common import RESULTS, table
 from veridical.core.measurements import Estimate, Query
 from veridical.core.sources import as_sources
@@ -33,7 +37,7 @@ from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from veridical.evaluation.rows import Row
 
@@ -41,13 +45,14 @@ ROOT = Path(__file__).parents[1]
 DEV = ROOT.parent / "shared" / "data" / "dev"
 NOT_PAIRS = ("p0__", "quote_", "traces_")
 MOST_WINDOWS = 4
+CLOSEST, STITCHED = "closest", "stitched"
 
 
 @dataclass(frozen=True)
 class Passage:
-    """What the model makes of one passage; `rank` counts windows from 0, None for the stitched."""
+    """What the model makes of one passage; `rank` counts windows from 0, others have a name."""
 
-    rank: int | None
+    rank: int | str
     supported: float
     contradicted: float
 
@@ -67,8 +72,7 @@ def main() -> None:
     options = parse()
     if not DEV.is_dir():
         sys.exit(f"the labelled data is not here: {DEV}")
-    scored = anyio.run(score_all, options)
-    page = report(scored, options)
+    page = report(*anyio.run(score_all, options), options)
     print(page)
     if options.write:
         (RESULTS / "aggregation.md").write_text(page + "\n", encoding="utf-8")
@@ -84,8 +88,8 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def score_all(options: argparse.Namespace) -> list[Scored]:
-    """Return the sample with the scores of its passages."""
+async def score_all(options: argparse.Namespace) -> tuple[list[Scored], list[Scored]]:
+    """Return the sample with the scores of its passages, and the entries that are alike."""
     backend = EmbeddedVerifier(options.model)
     options.cache.mkdir(exist_ok=True)
     kept = options.cache / f"{backend.info.fingerprint}.jsonl"
@@ -104,24 +108,37 @@ async def score_all(options: argparse.Namespace) -> list[Scored]:
                     entry = {"file": dataset.name, "id": row.id, "passages": passages}
                     file.write(json.dumps(entry) + "\n")
                 if passages:
-                    read = tuple(Passage(*passage) for passage in passages)
-                    found.append(Scored(dataset.name, row.supported, row.label3, read))
+                    found.append(labelled(dataset.name, row, passages))
             print(dataset.name, len(found), file=sys.stderr)
-    return found
+    return found, [labelled("", row, await score(backend, row)) for row in _gazetteer.rows()]
 
 
-async def score(backend: EmbeddedVerifier, row: Row) -> list[tuple[int | None, float, float]]:
+def labelled(file: str, row: Row, passages: Iterable[Sequence]) -> Scored:
+    """Return a row with what the model makes of its passages."""
+    return Scored(file, row.supported, row.label3, tuple(Passage(*read) for read in passages))
+
+
+async def score(backend: EmbeddedVerifier, row: Row) -> list[tuple[int | str, float, float]]:
     """Return rank, P(supported) and P(contradicted) of each passage of a claim."""
-    sources = as_sources(row.sources)
-    binder = Binder(Corpus(sources, split_sentences), windows=MOST_WINDOWS)
-    cites = tuple(CitationRef(cited, Span(0, 0)) for cited in row.cites)
-    passages = binder.bind(row.claim, resolve(cites, sources)).with_evidence
-    answers = await backend.estimate([Query(row.claim, passage.text) for passage in passages])
+    passages = dict(passages_of(row))
+    answers = await backend.estimate([Query(row.claim, text) for text in passages.values()])
     return [
-        (None if passage.stitched else rank, answer.supported, answer.contradicted or 0.0)
-        for rank, (passage, answer) in enumerate(zip(passages, answers, strict=True))
+        (rank, answer.supported, answer.contradicted or 0.0)
+        for rank, answer in zip(passages, answers, strict=True)
         if isinstance(answer, Estimate)
     ]
+
+
+def passages_of(row: Row) -> Iterator[tuple[int | str, str]]:
+    """Yield the windows, the stitched passage and the closest sentences, as far as there are."""
+    sources = as_sources(row.sources)
+    corpus = Corpus(sources, split_sentences)
+    cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
+    read = Binder(corpus, windows=MOST_WINDOWS).bind(row.claim, cited).with_evidence
+    yield from enumerate(passage.text for passage in read if not passage.stitched)
+    short = Binder(corpus, windows=0).bind(row.claim, cited).with_evidence
+    if len(short) > 1:
+        yield from zip((CLOSEST, STITCHED), (passage.text for passage in short), strict=True)
 
 
 # --- ways of putting passages together --------------------------------------------------------
@@ -140,12 +157,13 @@ def most_support(passages: Iterable[Passage]) -> Passage:
 def mean(passages: Iterable[Passage]) -> Passage:
     """Return the mean of the passages."""
     read = list(passages)
-    return Passage(None, fmean(p.supported for p in read), fmean(p.contradicted for p in read))
+    supported, contradicted = (p.supported for p in read), (p.contradicted for p in read)
+    return Passage("mean", fmean(supported), fmean(contradicted))
 
 
 def stitched_first(passages: Iterable[Passage]) -> Passage:
     """Return the stitched passage where there is one, else the best window."""
-    return min(passages, key=lambda p: (p.rank is not None, p.rank or 0))
+    return min(passages, key=lambda p: -1 if isinstance(p.rank, str) else p.rank)
 
 
 WAYS: dict[str, Callable[[Iterable[Passage]], Passage]] = {
@@ -158,8 +176,13 @@ WAYS: dict[str, Callable[[Iterable[Passage]], Passage]] = {
 
 def chosen(scored: Scored, windows: int, *, stitched: bool) -> list[Passage]:
     """Return the passages that would have been read."""
-    read = [p for p in scored.passages if p.rank is not None and p.rank < windows]
-    return read + [p for p in scored.passages if p.rank is None and stitched]
+    read = [p for p in scored.passages if isinstance(p.rank, int) and p.rank < windows]
+    return read + [p for p in scored.passages if p.rank == STITCHED and stitched]
+
+
+def short(scored: Scored, *others: str) -> list[Passage]:
+    """Return the passages of these names, or the best window where it holds all of them."""
+    return [p for p in scored.passages if p.rank in others] or chosen(scored, 1, stitched=False)
 
 
 @dataclass(frozen=True)
@@ -220,7 +243,7 @@ def status(passage: Passage, support: float, contradiction: float) -> str:
 HEAD = ("", "AUROC", "balanced accuracy", "supported flagged", "macro-F1, three-way")
 
 
-def report(scored: list[Scored], options: argparse.Namespace) -> str:
+def report(scored: list[Scored], alike: list[Scored], options: argparse.Namespace) -> str:
     """Return the Markdown page."""
     files = len({s.file for s in scored})
     long = [s for s in scored if len(s.passages) > 1]
@@ -230,7 +253,11 @@ def report(scored: list[Scored], options: argparse.Namespace) -> str:
         f"{len(long)} claims have more than one passage.",
         "",
     ]
-    for title, rows in (("All claims", scored), ("Claims with more than one passage", long)):
+    for title, rows in (
+        ("All claims", scored),
+        ("Claims with more than one passage", long),
+        ("A text whose entries are alike", alike),
+    ):
         lines += [f"## {title}", "", *ways(rows), ""]
     lines += ["## Thresholds", "", *thresholds(scored)]
     return "\n".join(lines)
@@ -249,6 +276,10 @@ def ways(scored: list[Scored]) -> list[str]:
                 )
                 label = f"{windows} window{'s' * (windows > 1)}{' + stitched' * stitched}, {name}"
                 rows.append((label, *shown(found)))
+    for others in ((STITCHED,), (CLOSEST,), (CLOSEST, STITCHED)):
+        for name, way in list(WAYS.items())[: 3 * (len(others) > 1) or 1]:
+            found = figures(scored, lambda s, w=way, o=others: w(short(s, *o)))
+            rows.append((f"{' + '.join(others)}, {name}", *shown(found)))
     return table(HEAD, rows)
 
 
@@ -266,7 +297,7 @@ def thresholds(scored: list[Scored]) -> list[str]:
 
 def shipped(scored: Scored) -> Passage:
     """Return what the product reads by default."""
-    return decisive(chosen(scored, 2, stitched=True))
+    return decisive(short(scored, CLOSEST, STITCHED))
 
 
 def shown(found: Figures) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 The sample: from each of the 44 development files with evidence, seven supported and seven other
 rows are drawn by a hash of their ids (rows that cite an id that does not exist are left out); they
 are taken in rounds of one supported and one other row a file, and the first 600 count. Every way
-gets the passages that the embedded verifier reads (two windows and the stitched passage): joined,
+gets the passages that a language model gets (two windows and the stitched passage): joined,
 in source order, nothing twice, or, for the cosine, one by one and the best of them.
 
 - embedded: `Verifier.verify`, score P(supported), decision its status. Its time holds choosing

@@ -224,7 +224,7 @@ class Verifier:
     def _bind(
         self, claims: ClaimSet, sources: Mapping[str, Source], policy: Policy
     ) -> tuple[Binder, list[_Bound]]:
-        binder = Binder(self._corpora.of(sources), windows=policy.windows)
+        binder = Binder(self._corpora.of(sources), windows=policy.windows or 0)
         bound = []
         for claim in claims.claims:
             citations = resolve(claim.citations, sources)

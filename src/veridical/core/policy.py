@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from veridical.core.measurements import ensure_probability
+from veridical.core.measurements import Reads, ensure_probability
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
 
+
+WINDOWS = {Reads.PASSAGES: 0, Reads.WHOLE: 2, Reads.BOTH: 2}
+"""Windows that are read where the policy does not say, by how a backend reads."""
 
 Mode: TypeAlias = Literal["full", "sample", "critical_only"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -22,7 +25,8 @@ class Policy:
 
     A threshold of None means the backend's own calibrated one; `resolved` fills it in, and reports
     show the value in force. `windows` is how many windows of evidence are scored per claim
-    beside a passage stitched from the best sentences, or "all"; 0 is the fastest way to read.
+    beside a passage stitched from the best sentences, or "all"; with 0 the closest sentences are,
+    which is the fastest. None is 0 for a backend that reads passages one by one, 2 for others.
     `target_confidence` applies to claims that state no confidence.
 
     `mode` says which claims are verified: all (`full`), the share `sample_rate` of them, drawn by
@@ -35,7 +39,7 @@ class Policy:
     contradiction_threshold: float | None = None
     dependence_threshold: float = 0.3
     target_confidence: float = 0.95
-    windows: int | Literal["all"] = 2
+    windows: int | Literal["all"] | None = None
     mode: Mode = "full"
     sample_rate: float = 0.3
     max_claims: int | None = None
@@ -49,11 +53,11 @@ class Policy:
         self._require_probability("target_confidence")
         self._require_probability("sample_rate")
         windows = self.windows
-        if windows != "all" and (
+        if windows not in (None, "all") and (
             isinstance(windows, bool) or not isinstance(windows, int) or windows < 0
         ):
-            msg = f"windows must be a whole number from 0, or 'all', not {windows!r}"
-            raise ConfigurationError(msg, hint="2 is the default")
+            msg = f"windows must be a whole number from 0, 'all' or None, not {windows!r}"
+            raise ConfigurationError(msg, hint="None is the default: what suits the backend")
         if self.mode not in MODES:
             msg = f"mode must be one of {', '.join(MODES)}"
             raise ConfigurationError(msg, hint="full is the default")
@@ -75,7 +79,7 @@ class Policy:
             raise ConfigurationError(str(error), hint="Probabilities run from 0 to 1") from None
 
     def resolved(self, backend: BackendInfo) -> Policy:
-        """Return the policy with the backend's thresholds where it sets none of its own."""
+        """Return the policy with what suits the backend where it sets nothing of its own."""
         return replace(
             self,
             support_threshold=(
@@ -88,4 +92,5 @@ class Policy:
                 if self.contradiction_threshold is None
                 else self.contradiction_threshold
             ),
+            windows=WINDOWS[backend.reads] if self.windows is None else self.windows,
         )

@@ -44,6 +44,10 @@ class Span:
         """Say whether the two spans share at least one code point."""
         return self.start < other.end and other.start < self.end
 
+    def common(self, other: Span) -> Span:
+        """Return what two spans that overlap have in common; ValueError if they do not meet."""
+        return Span(max(self.start, other.start), min(self.end, other.end))
+
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

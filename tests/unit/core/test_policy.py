@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.measurements import BackendInfo, Estimator
+from veridical.core.measurements import BackendInfo, Estimator, Reads
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOT_PROBABILITIES = [nan, inf, -inf, -0.1, 1.1, 70, True, "0.7", [], 0.5j]
-NOT_WINDOWS = [-1, True, 3.0, nan, "ALL", "", None, []]
+NOT_WINDOWS = [-1, True, 3.0, nan, "ALL", "", []]
 BACKEND = BackendInfo("b", "m", Estimator.CROSS_ENCODER, "f", 0.6, 0.4)
 
 
@@ -32,7 +32,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "contradiction_threshold": None,
         "dependence_threshold": 0.3,
         "target_confidence": 0.95,
-        "windows": 2,
+        "windows": None,
         "mode": "full",
         "sample_rate": 0.3,
         "max_claims": None,
@@ -68,8 +68,8 @@ def test_the_edges_of_a_probability_are_accepted(edge: float) -> None:
     assert policy.support_threshold == edge
 
 
-@pytest.mark.parametrize("accepted", [0, 1, "all"])
-def test_no_window_and_all_of_them_are_accepted(accepted: int | Literal["all"]) -> None:
+@pytest.mark.parametrize("accepted", [None, 0, 1, "all"])
+def test_no_window_and_all_of_them_are_accepted(accepted: int | Literal["all"] | None) -> None:
     assert Policy(windows=accepted).windows == accepted
 
 
@@ -97,6 +97,16 @@ def test_resolving_fills_in_only_what_the_policy_leaves_open(
         resolved, support_threshold=support, contradiction_threshold=contradiction
     ) == policy  # fmt: skip
     assert resolved.resolved(BACKEND) == resolved
+
+
+@pytest.mark.parametrize(
+    ("reads", "windows"), [(Reads.PASSAGES, 0), (Reads.WHOLE, 2), (Reads.BOTH, 2)]
+)
+def test_only_who_reads_passages_one_by_one_reads_short_ones_by_default(
+    reads: Reads, windows: int
+) -> None:
+    assert Policy().resolved(replace(BACKEND, reads=reads)).windows == windows
+    assert Policy(windows=1).resolved(replace(BACKEND, reads=reads)).windows == 1
 
 
 def test_resolving_refuses_a_backend_with_wrong_thresholds() -> None:

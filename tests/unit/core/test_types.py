@@ -65,6 +65,13 @@ def test_spans_overlap_if_and_only_if_they_share_a_code_point(one: Span, other: 
     shared = set(range(one.start, one.end)) & set(range(other.start, other.end))
     if len(one) and len(other):
         assert one.overlaps(other) is other.overlaps(one) is bool(shared)
+        if shared:
+            assert one.common(other) == Span(min(shared), max(shared) + 1)
+
+
+def test_spans_that_do_not_meet_have_nothing_in_common() -> None:
+    with pytest.raises(ValueError, match="not a span"):
+        Span(0, 2).common(Span(3, 4))
 
 
 @given(st.lists(spans))

@@ -66,7 +66,8 @@ Backend = options.Backend
 Windows = Annotated[
     str | None,
     typer.Option(
-        metavar="N|all", help="How many windows of evidence are scored per claim; 0 is fastest."
+        metavar="N|all",
+        help="How many windows of evidence are scored per claim beside the best sentences.",
     ),
 ]
 SupportThreshold = Annotated[

@@ -25,6 +25,9 @@ FOCUS_SHARE = 0.6
 SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
 
+NEIGHBOURS = 3
+"""How many sentences away from the closest one the one that completes it may stand."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
@@ -41,23 +44,33 @@ class _Clip:
 
 
 @dataclass(frozen=True, slots=True)
+class _Part:
+    """What may be read of a sentence: all of it, but for one that only reaches into cited lines."""
+
+    sentence: int
+    piece: Piece
+
+
+@dataclass(frozen=True, slots=True)
 class _Scope:
-    """What of the corpus is a claim's evidence; `sentences` by index."""
+    """What of the corpus is a claim's evidence, in its order."""
 
     clips: Sequence[_Clip]
-    sentences: Sequence[int]
+    parts: Sequence[_Part]
 
 
 class Binder:
     """Binds claims to the passages of one corpus.
 
-    With `windows` 0 that is the stitched passage alone, or the best window where it holds all that.
+    They are the best `windows`, with 0 of these the closest sentences, and the stitched passage.
+    Where one window holds all of that, it is read alone
+    (docs/decisions/0014-what-is-read-for-a-claim.md).
     """
 
     def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
         self._corpus = corpus
         self._limit = len(corpus.windows) if windows == "all" else windows
-        self._scrub_limit = self._limit if windows == "all" else SCRUBBED_WINDOWS if windows else 1
+        self._scrub_limit = self._limit if windows == "all" else SCRUBBED_WINDOWS
         # Most claims of an answer share their scope: it is worked out once.
         self._scopes: dict[tuple[Piece, ...], _Scope] = {}
         self._scrubbed: dict[tuple[Piece, ...], dict[str, list[Span]]] = {}
@@ -69,11 +82,12 @@ class Binder:
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
         nearest = self._choose(scope, scores)
         stitched = self._stitch(scope, scores, nearest)
-        chosen = nearest[: self._limit] if stitched else nearest
-        without = self._without(cited, scores) if cited else []
+        if stitched and not self._limit:
+            nearest = [self._closest(claim, scope.parts, scores)]
+        without = self._without(claim, cited, scores) if cited else []
         return Binding(
             citations=tuple(citations),
-            with_evidence=(*chosen, *stitched),
+            with_evidence=(*nearest, *stitched),
             without_evidence=tuple(without or self._structure(nearest)),
             windows_total=len(scope.clips),
         )
@@ -93,7 +107,7 @@ class Binder:
 
     def _scope(self, pieces: tuple[Piece, ...]) -> _Scope:
         if pieces not in self._scopes:
-            self._scopes[pieces] = _Scope(list(self._clips(pieces)), self._inside(pieces))
+            self._scopes[pieces] = _Scope(list(self._clips(pieces)), list(self._parts(pieces)))
         return self._scopes[pieces]
 
     def _clips(self, pieces: Sequence[Piece]) -> Iterator[_Clip]:
@@ -111,8 +125,7 @@ class Binder:
 
     def _passage(self, clip: _Clip, scores: _Scores) -> Passage:
         window = self._corpus.windows[clip.window]
-        span = self._corpus.span(window).span
-        inside = Span(max(span.start, clip.region.start), min(span.end, clip.region.end))
+        inside = self._corpus.span(window).span.common(clip.region)
         piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
         return Passage(self._corpus.text(piece), (piece,), focus, scores.windows[clip.window])
 
@@ -127,43 +140,70 @@ class Binder:
 
     def _stitch(self, scope: _Scope, scores: _Scores, chosen: Sequence[Passage]) -> list[Passage]:
         """Join the best sentences of the scope, for a claim that needs two places at once."""
-        picked = sorted(self._best_sentences(scope, scores))
-        pieces = tuple(self._corpus.sentences[i].piece for i in picked)
-        read = any(all(map(passage.pieces[0].covers, pieces)) for passage in chosen)
-        if read or len(pieces) < 2:  # noqa: PLR2004 -- two places
+        picked = list(self._best_parts(scope, scores))
+        read = any(all(passage.pieces[0].covers(p.piece) for p in picked) for passage in chosen)
+        if read or len(picked) < 2:  # noqa: PLR2004 -- two places
             return []
-        text = " ".join(self._corpus.text(piece).strip() for piece in pieces)
-        best = max(scores.sentences[i] for i in picked)
-        near = [i for i in picked if scores.sentences[i] >= FOCUS_SHARE * best]
-        focus = tuple(self._corpus.sentences[i].piece for i in near)
-        return [Passage(text, pieces, focus, sum(scores.sentences[i] for i in picked))]
+        return [self._join(picked, scores)]
 
-    def _best_sentences(self, scope: _Scope, scores: _Scores) -> Iterator[int]:
+    def _best_parts(self, scope: _Scope, scores: _Scores) -> Iterator[_Part]:
         room = self._corpus.window_tokens
-        for i in sorted(scope.sentences, key=lambda i: -scores.sentences[i]):
-            tokens = self._corpus.sentences[i].tokens
-            if scores.sentences[i] <= 0 or tokens > room:
+        for part in sorted(scope.parts, key=lambda part: -scores.sentences[part.sentence]):
+            tokens = self._corpus.sentences[part.sentence].tokens
+            if scores.sentences[part.sentence] <= 0 or tokens > room:
                 return
             room -= tokens
-            yield i
+            yield part
 
-    def _inside(self, pieces: Sequence[Piece]) -> list[int]:
-        """Return the sentences that lie in the pieces, by index."""
+    def _closest(self, claim: str, parts: Sequence[_Part], scores: _Scores) -> Passage:
+        """Return the best sentence, with the one near it that has most of what it lacks."""
+        at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
+        best = parts[at]
+        lacking = self._corpus.rank_rest(claim, best.sentence)
+        around = parts[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+        # Of two that are as good the nearer, and the one before: it says who "it" is.
+        other = max(
+            (part for part in around if part.piece.source == best.piece.source and part != best),
+            key=lambda p: (lacking[p.sentence], -abs(p.sentence - best.sentence), -p.sentence),
+            default=None,
+        )
+        return self._join([best, other] if other else [best], scores)
+
+    def _join(self, picked: Sequence[_Part], scores: _Scores) -> Passage:
+        """Return sentences, in their order, as one passage."""
+        found = {p.piece: scores.sentences[p.sentence] for p in sorted(picked, key=_place)}
+        least = FOCUS_SHARE * max(found.values())
+        return Passage(
+            " ".join(self._corpus.text(piece).strip() for piece in found),
+            tuple(found),
+            tuple(piece for piece, score in found.items() if score >= least),
+            sum(found.values()),
+        )
+
+    def _parts(self, pieces: Sequence[Piece]) -> Iterator[_Part]:
+        """Yield what of each sentence lies in the pieces."""
         regions = _by_source(pieces)
-        return [
-            i
-            for i, sentence in enumerate(self._corpus.sentences)
-            if any(map(sentence.piece.span.overlaps, regions.get(sentence.piece.source, ())))
-        ]
+        for i, sentence in enumerate(self._corpus.sentences):
+            whole = sentence.piece
+            for region in regions.get(whole.source, ()):
+                if whole.span.overlaps(region):
+                    yield _Part(i, Piece(whole.source, whole.span.common(region)))
 
     # --- with the evidence scrubbed ---
 
-    def _without(self, cited: tuple[Piece, ...], scores: _Scores) -> list[Passage]:
-        """Return the best windows of what is left when the cited pieces are scrubbed."""
+    def _without(self, claim: str, cited: tuple[Piece, ...], scores: _Scores) -> list[Passage]:
+        """Return the best of what is left when the cited pieces are scrubbed."""
         if cited not in self._scrubbed:
-            copies = near_copies(self._corpus, self._inside(cited))
+            copies = near_copies(self._corpus, [part.sentence for part in self._parts(cited)])
             self._scrubbed[cited] = _by_source([*cited, *copies])
         scrubbed = self._scrubbed[cited]
+        if not self._limit:
+            parts = [
+                _Part(i, self._corpus.sentences[i].piece)
+                for i in range(len(self._corpus.sentences))
+                if self._stands(i, scrubbed)
+            ]
+            return [self._closest(claim, parts, scores)] if parts else []
         left = [
             (sum(scores.sentences[i] for i in standing), window)
             for window in self._corpus.windows
@@ -174,21 +214,18 @@ class Binder:
 
     def _standing(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> Sequence[int]:
         """Return the sentences of a window that are left when it is scrubbed, by index."""
-        spans = scrubbed.get(window.source)
         sentences = range(window.first, window.last)
-        if not spans:
+        if window.source not in scrubbed:
             return sentences
-        return [
-            i
-            for i in sentences
-            if not any(map(self._corpus.sentences[i].piece.span.overlaps, spans))
-        ]
+        return [i for i in sentences if self._stands(i, scrubbed)]
+
+    def _stands(self, sentence: int, scrubbed: Mapping[str, list[Span]]) -> bool:
+        piece = self._corpus.sentences[sentence].piece
+        return not any(map(piece.span.overlaps, scrubbed.get(piece.source, ())))
 
     def _scrub(self, piece: Piece, scrubbed: Mapping[str, list[Span]]) -> Passage:
         inside = [
-            Span(max(span.start, piece.span.start), min(span.end, piece.span.end)).shift(
-                -piece.span.start
-            )
+            span.common(piece.span).shift(-piece.span.start)
             for span in scrubbed.get(piece.source, ())
             if span.overlaps(piece.span)
         ]
@@ -197,6 +234,10 @@ class Binder:
     def _structure(self, nearest: Sequence[Passage]) -> list[Passage]:
         """Return the nearest window with all of it scrubbed: no evidence is left anywhere."""
         return [self._scrub(piece, {piece.source: [piece.span]}) for piece in nearest[0].pieces[:1]]
+
+
+def _place(part: _Part) -> tuple[int, int]:
+    return part.sentence, part.piece.span.start
 
 
 def _by_source(pieces: Sequence[Piece]) -> dict[str, list[Span]]:

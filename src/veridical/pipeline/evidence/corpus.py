@@ -101,6 +101,11 @@ class Corpus:
         query = words(claim)
         return self._windows.scores(query), self._sentences.scores(query)
 
+    def rank_rest(self, claim: str, sentence: int) -> list[float]:
+        """Return the scores of all sentences for those words of a claim that a sentence lacks."""
+        has = set(self.vocabulary[sentence])
+        return self._sentences.scores([word for word in words(claim) if word not in has])
+
     def _add(self, source: Source, split: SentenceSplitter) -> None:
         first = len(self.sentences)
         # A text of markup alone has no sentence, but it was handed in to be read.

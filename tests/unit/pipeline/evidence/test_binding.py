@@ -3,10 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from veridical.core.sources import as_sources
 from veridical.core.types import Citation, CitationRef, Span
-from veridical.pipeline.evidence import Binder, resolve
+from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.evidence.scrubbing import MARKER
 
 BuildBinder = Callable[..., Binder]
@@ -69,20 +72,77 @@ def test_a_claim_that_needs_two_places_gets_a_stitched_passage(binder: BuildBind
     ]
 
 
-def test_with_no_windows_the_stitched_passage_is_read_alone(binder: BuildBinder) -> None:
-    filler = " ".join(f"Filler sentence {i} about nothing at all here." for i in range(30))
-    text = f"Zora founded Umbral in 2001. {filler} Umbral bought Quill in 2009."
-    binding = binder({"S1": text}, windows=0).bind("Zora's Umbral bought Quill.", ())
-    assert [(p.stitched, p.text) for p in binding.with_evidence] == [
-        (True, "Zora founded Umbral in 2001. Umbral bought Quill in 2009.")
-    ]
-    assert len(binding.without_evidence) == 1
+GAZETTEER = " ".join(
+    f"{name} Bridge crosses the river at {place}. It was designed by {who}. It has {n} arches."
+    for name, place, who, n in (
+        ("Alder", "Oston", "Ada Brandt", 3),
+        ("Birch", "Elm Ford", "Ion Costea", 4),
+        ("Cedar", "Lower Wick", "Mary Doyle", 5),
+        ("Dogwood", "Hanley", "Emil Farkas", 6),
+    )
+)
+
+
+def test_with_no_windows_the_closest_sentences_are_read_beside_the_stitched_passage(
+    binder: BuildBinder,
+) -> None:
+    bound = binder({"S1": GAZETTEER}, windows=0).bind("Mary Doyle designed Cedar Bridge.", ())
+    closest, stitched = bound.with_evidence
+    assert closest.text == (
+        "Cedar Bridge crosses the river at Lower Wick. It was designed by Mary Doyle."
+    )
+    assert len(stitched.pieces) > len(closest.pieces)
+
+
+def test_the_closest_sentence_is_completed_from_its_own_neighbourhood(binder: BuildBinder) -> None:
+    binding = binder({"S1": GAZETTEER}, windows=0).bind("Mary Doyle designed Alder Bridge.", ())
+    assert "Alder" not in binding.with_evidence[0].text
+
+
+@given(
+    texts=st.lists(st.sampled_from(GAZETTEER.split(". ")), min_size=1, max_size=12),
+    claim=st.sampled_from(["Cedar Bridge has 5 arches.", "Ion Costea designed it.", "zzz", "4"]),
+    cited=st.lists(st.integers(1, 12), max_size=3),
+)
+def test_what_is_read_lies_in_what_is_cited(texts: list[str], claim: str, cited: list[int]) -> None:
+    sources = {"S1": ".\n".join(texts)}
+    lines = [f"S1:{number}" for number in cited if number <= len(texts)]
+    citations = cite(*lines, sources=sources)
+    regions = [c.region for c in citations if c.region] or [Span(0, len(sources["S1"]))]
+    readable = {place for region in regions for place in range(region.start, region.end)}
+    corpus = Corpus(as_sources(sources), split_sentences, window_tokens=40)
+    for windows in (0, 2):
+        for passage in Binder(corpus, windows=windows).bind(claim, citations).with_evidence:
+            read = {i for piece in passage.pieces for i in range(piece.span.start, piece.span.end)}
+            assert read
+            assert read <= readable
+
+
+def test_of_a_sentence_that_reaches_into_cited_lines_only_these_are_read(
+    binder: BuildBinder,
+) -> None:
+    filler = "\n".join(f"Filler {i} says nothing at all about it." for i in range(30))
+    text = f"The ferry that sank\nwas new in 2003. It was blue.\n{filler}\nThe ferry was long."
+    citations = cite("S1:2", "S1:33", sources={"S1": text})
+    for windows in (0, 2):
+        bound = binder({"S1": text}, windows=windows).bind("The new ferry sank in 2003.", citations)
+        assert bound.with_evidence
+        assert not any("sank" in passage.text for passage in bound.with_evidence)
 
 
 def test_with_no_windows_the_nearest_is_read_where_it_holds_all(binder: BuildBinder) -> None:
     binding = binder(SOURCES, windows=0).bind("The ferry sank in 2003.", cite("S2"))
     assert [(p.stitched, p.text) for p in binding.with_evidence] == [(False, S2)]
-    assert [p.text for p in binding.without_evidence] == [S1]
+
+
+def test_with_no_windows_the_closest_of_what_is_left_is_read_without_the_evidence(
+    binder: BuildBinder,
+) -> None:
+    sources = {"S1": "It was built in 1950.", "S2": GAZETTEER}
+    bound = binder(sources, windows=0).bind("Mary Doyle designed Cedar Bridge.", cite("S1"))
+    assert [passage.text for passage in bound.without_evidence] == [
+        "Cedar Bridge crosses the river at Lower Wick. It was designed by Mary Doyle."
+    ]
 
 
 def test_without_the_cited_source_the_others_are_still_read(binder: BuildBinder) -> None:
