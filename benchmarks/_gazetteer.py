@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 NAMES = """Aldern Brosk Calder Dunmere Elvan Farrow Gresk Halden Ingle Jorvik Keld Lorne Marsk Nevin
     Orrin Pell Quarn Rusk Selby Torvald""".split()  # noqa: SIM905 -- reads better than a list
-PEOPLE = """Silva Costea Wolf Farkas Eriksen Jelic Lund Meer Berg Quist Brandt Urban Doyle Zaman Orlov
-    Denis Holm Kral Lind Moser""".split()  # noqa: SIM905 -- as above
+PEOPLE = """Silva Costea Wolf Farkas Eriksen Jelic Lund Meer Berg Quist Brandt Urban Doyle Zaman
+    Orlov Denis Holm Kral Lind Moser""".split()  # noqa: SIM905 -- as above
 KINDS = ("Bridge", "Lighthouse", "Library", "Station")
 OTHER = 5
 """How many entries further on a false claim has its facts from."""

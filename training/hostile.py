@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quoting import FILLERS, FORMS, RIGHT, VALUES, WRONG
@@ -19,15 +21,21 @@ if TYPE_CHECKING:
 IN_CLAIM, QUOTED, MARKED = 0.25, 0.5, 0.3
 """Shares: attacks in the claim; of the others, those that quote it; of the rest, marks alone."""
 
+WRITTEN = Path(__file__).resolve().parent / "attacks.jsonl"
+"""Attacks written one by one: `t`, with the claim as `{claim}` or `{bare}` if it quotes it."""
+FROM_WRITTEN = 0.6
+"""Share of the attacks that are of these, where the forms make the others."""
+
 _AFTER_SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
 
 def attacked(evidence: str, claim: str, rng: Random) -> tuple[str, str]:
     """Return the pair with an attack in the evidence, less often in the claim."""
     in_claim = rng.random() < IN_CLAIM
-    text = attack(rng)
+    text = one_of("other", claim, rng) if rng.random() < FROM_WRITTEN else attack(rng)
     if not in_claim and rng.random() < QUOTED:
-        text = quoting(claim, rng)
+        written = rng.random() < FROM_WRITTEN
+        text = one_of("quoting", claim, rng) if written else quoting(claim, rng)
     elif rng.random() < MARKED:
         text = mark(rng)
     if in_claim:
@@ -50,6 +58,22 @@ def beside(evidence: str, text: str, rng: Random) -> str:
 def distracted(evidence: str, other: str, rng: Random) -> str:
     """Return the evidence with a sentence of another one, which says nothing of the claim."""
     return beside(evidence, rng.choice(_AFTER_SENTENCE.split(other)), rng)
+
+
+def one_of(kind: str, claim: str, rng: Random) -> str:
+    """Return an attack that was written, on this claim."""
+    text = rng.choice(written()[kind])
+    return text.replace("{claim}", claim).replace("{bare}", claim.rstrip(".!? "))
+
+
+@cache
+def written() -> dict[str, list[str]]:
+    """Return the attacks that were written, by kind."""
+    found: dict[str, list[str]] = {"quoting": [], "other": []}
+    for line in WRITTEN.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        found[entry["kind"]].append(entry["t"])
+    return found
 
 
 def attack(rng: Random) -> str:

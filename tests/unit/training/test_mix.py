@@ -111,6 +111,22 @@ def test_a_quoting_attack_has_the_claim_word_for_word(hostile: ModuleType) -> No
     assert len(texts) > 400
 
 
+def test_attacks_that_were_written_quote_the_claim_if_they_say_so(hostile: ModuleType) -> None:
+    found = hostile.written()
+    assert min(map(len, found.values())) > 200
+    for kind, texts in found.items():
+        assert len(texts) == len(set(texts))
+        for text in texts:
+            assert ("{claim}" in text or "{bare}" in text) is (kind == "quoting"), text
+
+
+def test_a_written_attack_has_the_claim_in_the_place_of_its_slot(hostile: ModuleType) -> None:
+    rng = random.Random(0)  # noqa: S311 -- no secret
+    texts = {hostile.one_of("quoting", "The {set} has {0} members.", rng) for _ in range(500)}
+    assert all("The {set} has {0} members" in text for text in texts)
+    assert len(texts) > 150
+
+
 def test_a_distracted_row_gets_a_sentence_of_another_sources_evidence(tmp_path: Path) -> None:
     data = tmp_path / "train.jsonl.gz"
     pairs = [

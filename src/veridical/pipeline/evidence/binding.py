@@ -59,6 +59,14 @@ class _Scope:
     parts: Sequence[_Part]
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """The spans of each source that are scrubbed, and the sentences that are left."""
+
+    scrubbed: Mapping[str, Sequence[Span]]
+    parts: Sequence[_Part]
+
+
 class Binder:
     """Binds claims to the passages of one corpus.
 
@@ -73,7 +81,7 @@ class Binder:
         self._scrub_limit = self._limit if windows == "all" else SCRUBBED_WINDOWS
         # Most claims of an answer share their scope: it is worked out once.
         self._scopes: dict[tuple[Piece, ...], _Scope] = {}
-        self._scrubbed: dict[tuple[Piece, ...], dict[str, list[Span]]] = {}
+        self._rests: dict[tuple[Piece, ...], _Rest] = {}
 
     def bind(self, claim: str, citations: Sequence[Citation]) -> Binding:
         """Return the passages to score for a claim, and how many windows its evidence has."""
@@ -176,7 +184,7 @@ class Binder:
         return Passage(
             " ".join(self._corpus.text(piece).strip() for piece in found),
             tuple(found),
-            tuple(piece for piece, score in found.items() if score >= least),
+            tuple(piece for piece, score in found.items() if score > 0 and score >= least),
             sum(found.values()),
         )
 
@@ -193,37 +201,34 @@ class Binder:
 
     def _without(self, claim: str, cited: tuple[Piece, ...], scores: _Scores) -> list[Passage]:
         """Return the best of what is left when the cited pieces are scrubbed."""
-        if cited not in self._scrubbed:
-            copies = near_copies(self._corpus, [part.sentence for part in self._parts(cited)])
-            self._scrubbed[cited] = _by_source([*cited, *copies])
-        scrubbed = self._scrubbed[cited]
+        if cited not in self._rests:
+            self._rests[cited] = self._rest(cited)
+        rest = self._rests[cited]
+        if not rest.parts:
+            return []
         if not self._limit:
-            parts = [
-                _Part(i, self._corpus.sentences[i].piece)
-                for i in range(len(self._corpus.sentences))
-                if self._stands(i, scrubbed)
-            ]
-            return [self._closest(claim, parts, scores)] if parts else []
+            return [self._closest(claim, rest.parts, scores)]
+        standing = {part.sentence for part in rest.parts}
         left = [
-            (sum(scores.sentences[i] for i in standing), window)
+            (sum(scores.sentences[i] for i in found), window)
             for window in self._corpus.windows
-            if (standing := self._standing(window, scrubbed))
+            if (found := [i for i in range(window.first, window.last) if i in standing])
         ]
         left.sort(key=lambda entry: -entry[0])
-        return [self._scrub(self._corpus.span(w), scrubbed) for _, w in left[: self._scrub_limit]]
+        windows = [self._corpus.span(window) for _, window in left[: self._scrub_limit]]
+        return [self._scrub(piece, rest.scrubbed) for piece in windows]
 
-    def _standing(self, window: Window, scrubbed: Mapping[str, list[Span]]) -> Sequence[int]:
-        """Return the sentences of a window that are left when it is scrubbed, by index."""
-        sentences = range(window.first, window.last)
-        if window.source not in scrubbed:
-            return sentences
-        return [i for i in sentences if self._stands(i, scrubbed)]
+    def _rest(self, cited: tuple[Piece, ...]) -> _Rest:
+        copies = near_copies(self._corpus, [part.sentence for part in self._parts(cited)])
+        scrubbed = _by_source([*cited, *copies])
+        parts = [
+            _Part(i, sentence.piece)
+            for i, sentence in enumerate(self._corpus.sentences)
+            if not any(map(sentence.piece.span.overlaps, scrubbed.get(sentence.piece.source, ())))
+        ]
+        return _Rest(scrubbed, parts)
 
-    def _stands(self, sentence: int, scrubbed: Mapping[str, list[Span]]) -> bool:
-        piece = self._corpus.sentences[sentence].piece
-        return not any(map(piece.span.overlaps, scrubbed.get(piece.source, ())))
-
-    def _scrub(self, piece: Piece, scrubbed: Mapping[str, list[Span]]) -> Passage:
+    def _scrub(self, piece: Piece, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         inside = [
             span.common(piece.span).shift(-piece.span.start)
             for span in scrubbed.get(piece.source, ())

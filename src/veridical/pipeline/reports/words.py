@@ -150,12 +150,15 @@ def citation(cite: Citation) -> str:
 
 
 def windows(verdict: Verdict) -> str:
-    """Say how many windows of the evidence were scored, and where they are."""
-    places = (f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored)
+    """Say how much of the evidence was scored, and where it is."""
+    places = [f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored]
     total = count(verdict.windows_total, "window")
     joined = len(verdict.stitched_scored)
-    stitched = f"; and {count(joined, 'sentence')} joined into passages" if joined else ""
-    return f"{len(verdict.windows_scored)} of {total}: {'; '.join(places) or 'none'}{stitched}"
+    stitched = f"{count(joined, 'sentence')} joined into passages" if joined else ""
+    if stitched and not places:
+        return f"{stitched}, out of {total}"
+    windows = f"{len(places)} of {total}: {'; '.join(places) or 'none'}"
+    return f"{windows}; and {stitched}" if stitched else windows
 
 
 def phantoms(verdict: Verdict) -> tuple[str, ...]:

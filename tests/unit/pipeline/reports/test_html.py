@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from veridical.core.assessment import Savings
-from veridical.core.types import Source, Span
+from veridical.core.types import Piece, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role
+from veridical.pipeline.reports import words
 from veridical.pipeline.reports.excerpts import WHOLE
 from veridical.pipeline.reports.visible import visible
 
@@ -140,6 +141,27 @@ def test_details_list_status_rule_action_and_evidence(report: Report) -> None:
         "2 of 5 windows",
     ):
         assert part in card
+
+
+@pytest.mark.parametrize(
+    ("windows", "sentences", "said"),
+    [
+        (1, 0, "1 of 5 windows: S1 0–9"),
+        (1, 2, "1 of 5 windows: S1 0–9; and 2 sentences joined into passages"),
+        (0, 1, "1 sentence joined into passages, out of 5 windows"),
+        (0, 0, "0 of 5 windows: none"),
+    ],
+)
+def test_it_is_said_how_much_of_the_evidence_was_scored(
+    report: Report, windows: int, sentences: int, said: str
+) -> None:
+    pieces = [Piece("S1", Span(start, start + 9)) for start in range(2)]
+    verdict = replace(
+        report.claims[3],
+        windows_scored=tuple(pieces[:windows]),
+        stitched_scored=tuple(pieces[:sentences]),
+    )
+    assert words.windows(verdict) == said
 
 
 def test_what_a_cascade_saved_is_said(report: Report) -> None:
