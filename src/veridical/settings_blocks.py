@@ -52,7 +52,7 @@ class PolicySettings(Block):
     dependence_threshold: Probability = 0.3
     target_confidence: Probability = 0.95
     windows: Annotated[StrictInt, Field(ge=0)] | Literal["all"] | None = Field(
-        default=None, description="a whole number from 0, 'all', or null for what suits the backend"
+        default=None, description="a whole number from 0, 'all' or null"
     )
     mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
     sample_rate: Probability = 0.3

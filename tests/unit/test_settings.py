@@ -106,10 +106,16 @@ def test_settings_are_frozen() -> None:
         ("policy: {support_threshold: '0.5'}", "or null for the backend's own, not text"),
         (
             "policy: {windows: -1}",
-            "policy.windows: must be a whole number from 0, or 'all', not -1",
+            "policy.windows: must be a whole number from 0, 'all' or null, not -1",
         ),
-        ("policy: {windows: some}", "must be a whole number from 0, or 'all', not text"),
-        ("policy: {windows: 2.5}", "must be a whole number from 0, or 'all', not 2.5"),
+        (
+            "policy: {windows: some}",
+            "must be a whole number from 0, 'all' or null, not text",
+        ),
+        (
+            "policy: {windows: 2.5}",
+            "must be a whole number from 0, 'all' or null, not 2.5",
+        ),
         ("policy: 3", "policy: must be a block of keys, not 3"),
         ("policy: {support_treshold: 0.5}", "unknown key, did you mean support_threshold?"),
         ("treads: 3", "treads: unknown key, did you mean threads?"),
@@ -141,7 +147,7 @@ def test_all_problems_of_all_layers_are_listed_at_once(
     threads = "a whole number from 1, or null for every CPU this process may use"
     assert problems(policy={"target_confidence": float("nan")}).splitlines() == [
         "4 problems in the configuration",
-        "  - veridical.yaml: policy.windows: must be a whole number from 0, or 'all', not -1",
+        "  - veridical.yaml: policy.windows: must be a whole number from 0, 'all' or null, not -1",
         "  - veridical.yaml: thread: unknown key, did you mean threads?",
         f"  - environment: VERIDICAL_THREADS: must be {threads}, not text",
         "  - --target-confidence: must be a number from 0 to 1, not nan",

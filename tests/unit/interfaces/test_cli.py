@@ -235,8 +235,11 @@ def test_reports_are_written_to_files(folder: Path) -> None:
         (("check", ".", "-s", "doc.md"), "is a folder"),
         (("check", "-", "-s", "-"), "standard input is asked for 2 times"),
         (("check", "answer.md", "-s", "doc.md", "-s", "doc.md"), "source ids must be unique"),
-        ((*CHECK, "--windows", "-1"), "--windows: must be a whole number from 0, or 'all', not -1"),
-        ((*CHECK, "--windows", "few"), "--windows: must be a whole number from 0, or 'all'"),
+        (
+            (*CHECK, "--windows", "-1"),
+            "--windows: must be a whole number from 0, 'all' or null, not -1",
+        ),
+        ((*CHECK, "--windows", "few"), "--windows: must be a whole number from 0, 'all' or null"),
         ((*CHECK, "--support-threshold", "nan"), "--support-threshold: must be a number from 0"),
         ((*CHECK, "--contradiction-threshold", "2"), "--contradiction-threshold: must be"),
         ((*CHECK, "--question", " "), "--question is empty"),
