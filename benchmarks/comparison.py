@@ -119,7 +119,10 @@ def main() -> None:
         if kind in chosen.only:
             ledger.fill(method, sample.items)
         found[method] = [ledger.known.get(item.key) for item in sample.items]
-    publish(Page("Comparison", lines(sample, found), ()), __doc__, chosen)
+    page = Page("Comparison", lines(sample, found), ())
+    asked = {method.name for method, scores in found.items() if None not in scores}
+    # Without the language models, which take an hour, it is a page of its own.
+    publish(page, __doc__, chosen, variant="" if asked & set(_prompted.MODELS) else "-embedded")
 
 
 def options() -> argparse.Namespace:

@@ -80,7 +80,8 @@ def main() -> None:
         load = Load(path, CONTEXT_TOKENS, chosen.threads)
         for kind, backend in backends(load):
             found[f"{kind}, {label}"] = attacked(partial(judged, backend), chosen.every)
-    publish(Page("Hostile text", lines(found), requirements(found)), __doc__, chosen)
+    page = Page("Hostile text", lines(found), requirements(found))
+    publish(page, __doc__, chosen, variant="-embedded" if chosen.embedded else "")
 
 
 def options() -> argparse.Namespace:
@@ -90,12 +91,11 @@ def options() -> argparse.Namespace:
     help_ = f"what is slow meets an attack on one pair in so many, default {EVERY}"
     parser.add_argument("--every", type=int, default=EVERY, help=help_)
     parser.add_argument("--models", type=Path, help="ask qwen-0.5b, too; keeps the download")
-    parser.add_argument("--embedded", action="store_true", help="ask no language model")
+    parser.add_argument(
+        "--embedded", action="store_true", help="ask no language model; a page of its own"
+    )
     parser.add_argument("--write", action="store_true", help="keep the page in benchmarks/results")
-    chosen = parser.parse_args()
-    if chosen.write and chosen.embedded:
-        parser.error("--write keeps the page with language models only")
-    return chosen
+    return parser.parse_args()
 
 
 def models(chosen: argparse.Namespace) -> Iterator[tuple[str, Path]]:
