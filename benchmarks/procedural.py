@@ -98,7 +98,8 @@ def main() -> None:
     for name in chosen.only:
         with backend(name, chosen) as asked:
             ways[name] = verified(name, asked, items)
-    publish(Page("Procedural hallucinations", lines(ways), requirements(ways)), __doc__, chosen)
+    page = Page("Procedural hallucinations", lines(ways), requirements(ways))
+    publish(page, __doc__, chosen, variant="-embedded" if chosen.only == [EMBEDDED] else "")
 
 
 def options() -> argparse.Namespace:
