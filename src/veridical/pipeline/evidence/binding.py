@@ -168,10 +168,15 @@ class Binder:
         at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
         best = parts[at]
         lacking = self._corpus.rank_rest(claim, best.sentence)
-        around = parts[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+        near = [
+            part
+            for part in parts[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+            if part.piece.source == best.piece.source
+            and 0 < abs(part.sentence - best.sentence) <= NEIGHBOURS
+        ]
         # Of two that are as good the nearer, and the one before: it says who "it" is.
         other = max(
-            (part for part in around if part.piece.source == best.piece.source and part != best),
+            near,
             key=lambda p: (lacking[p.sentence], -abs(p.sentence - best.sentence), -p.sentence),
             default=None,
         )
@@ -207,7 +212,7 @@ class Binder:
         if not rest.parts:
             return []
         if not self._limit:
-            return [self._closest(claim, rest.parts, scores)]
+            return [self._with_marks(self._closest(claim, rest.parts, scores), rest.scrubbed)]
         standing = {part.sentence for part in rest.parts}
         left = [
             (sum(scores.sentences[i] for i in found), window)
@@ -227,6 +232,13 @@ class Binder:
             if not any(map(sentence.piece.span.overlaps, scrubbed.get(sentence.piece.source, ())))
         ]
         return _Rest(scrubbed, parts)
+
+    def _with_marks(self, passage: Passage, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
+        """Return the stretch that two sentences begin and end if some of it was scrubbed."""
+        first, last = passage.pieces[0], passage.pieces[-1]
+        stretch = Piece(first.source, Span(first.span.start, last.span.end))
+        marked = any(map(stretch.span.overlaps, scrubbed.get(first.source, ())))
+        return self._scrub(stretch, scrubbed) if marked else passage
 
     def _scrub(self, piece: Piece, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         inside = [

@@ -145,6 +145,26 @@ def test_with_no_windows_the_closest_of_what_is_left_is_read_without_the_evidenc
     ]
 
 
+def test_cited_lines_far_apart_do_not_complete_each_other(binder: BuildBinder) -> None:
+    filler = "\n".join(f"Filler {i} says nothing at all about it." for i in range(40))
+    text = f"The Alder Bridge is red.\n{filler}\nIt was designed by Mary Doyle.\nIt is long."
+    citations = cite("S1:1", "S1:42", "S1:43", sources={"S1": text})
+    bound = binder({"S1": text}, windows=0).bind("Alder Bridge was designed by Doyle.", citations)
+    closest = bound.with_evidence[0]
+    assert not ("Alder" in closest.text and "Doyle" in closest.text)
+
+
+def test_with_no_windows_what_was_scrubbed_between_two_sentences_is_marked(
+    binder: BuildBinder,
+) -> None:
+    text = "Alder Bridge is red.\nIt was built in 1950.\nMary Doyle designed it."
+    cited = cite("S1:2", sources={"S1": text})
+    bound = binder({"S1": text}, windows=0).bind("Mary Doyle designed Alder Bridge.", cited)
+    assert [passage.text for passage in bound.without_evidence] == [
+        f"Alder Bridge is red.\n{MARKER}\nMary Doyle designed it."
+    ]
+
+
 def test_without_the_cited_source_the_others_are_still_read(binder: BuildBinder) -> None:
     binding = binder(SOURCES).bind("The ferry sank in 2003.", cite("S1"))
     assert [passage.text for passage in binding.without_evidence] == [S2]
