@@ -276,9 +276,14 @@ def ways(scored: list[Scored]) -> list[str]:
                 )
                 label = f"{windows} window{'s' * (windows > 1)}{' + stitched' * stitched}, {name}"
                 rows.append((label, *shown(found)))
-    for others in ((STITCHED,), (CLOSEST,), (CLOSEST, STITCHED)):
-        for name, way in list(WAYS.items())[: 3 * (len(others) > 1) or 1]:
-            found = figures(scored, lambda s, w=way, o=others: w(short(s, *o)))
+    several = [name for name, way in WAYS.items() if way is not stitched_first]
+    for others, names in (
+        ((STITCHED,), several[:1]),  # of one passage all ways make the same
+        ((CLOSEST,), several[:1]),
+        ((CLOSEST, STITCHED), several),
+    ):
+        for name in names:
+            found = figures(scored, lambda s, w=WAYS[name], o=others: w(short(s, *o)))
             rows.append((f"{' + '.join(others)}, {name}", *shown(found)))
     return table(HEAD, rows)
 

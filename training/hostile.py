@@ -34,8 +34,8 @@ def attacked(evidence: str, claim: str, rng: Random) -> tuple[str, str]:
     in_claim = rng.random() < IN_CLAIM
     text = one_of("other", claim, rng) if rng.random() < FROM_WRITTEN else attack(rng)
     if not in_claim and rng.random() < QUOTED:
-        written = rng.random() < FROM_WRITTEN
-        text = one_of("quoting", claim, rng) if written else quoting(claim, rng)
+        ready = rng.random() < FROM_WRITTEN
+        text = one_of("quoting", claim, rng) if ready else quoting(claim, rng)
     elif rng.random() < MARKED:
         text = mark(rng)
     if in_claim:
