@@ -1,7 +1,9 @@
 """Writes down what trained weights say of pairs, for a run that is not to forget it.
 
     python training/teach.py --base BASE --run RUN --data MIX/train.jsonl.gz --out TAUGHT.jsonl.gz
+    python training/teach.py --export DIR --name verifier-v4 --data MIX/train.jsonl.gz --out ...
 
+The second asks exported int8 weights, which is faster where products in bf16 are emulated.
 Each row gets `teacher`, the probabilities in the order of `LABELS`; `train.py` then learns these in
 place of the row's label (learning without forgetting, Li & Hoiem 2016). `--labelled` moves them
 part of the way to what they are if the label holds.
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
+from calibrate import score
 from export import read
 from model import collate, load_model, load_tokenizer, logits, target
 from train import bucket
@@ -30,8 +33,10 @@ DIGITS = 4
 def main() -> None:
     """Read the options and write the rows, in their order."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--base", type=Path, required=True)
-    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--base", type=Path, help="folder of the base model")
+    parser.add_argument("--run", type=Path, help="folder of the checkpoint that teaches")
+    parser.add_argument("--export", type=Path, help="folder of the exported weights that teach")
+    parser.add_argument("--name", help="their name")
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--max-tokens", type=int, default=176, help="tokens of a pair")
@@ -41,7 +46,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     rows = read(options.data)
-    for i, probabilities in taught(options, rows):
+    for i, probabilities in exported(options, rows) if options.export else taught(options, rows):
         rows[i]["teacher"] = blended(probabilities, rows[i]["label"], options.labelled)
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -60,6 +65,12 @@ def taught(options: argparse.Namespace, rows: list[dict]) -> Iterator[tuple[int,
         with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
             found = logits(model, batch.ids, batch.mask).float().softmax(-1)
         yield from zip(plan, found.tolist(), strict=True)
+
+
+def exported(options: argparse.Namespace, rows: list[dict]) -> Iterator[tuple[int, list[float]]]:
+    """Yield the number of each row and what the exported weights say of it, uncalibrated."""
+    found = score(options.export, options.name, rows)[0].float().softmax(-1)
+    yield from enumerate(found.tolist())
 
 
 def blended(taught: list[float], label: str, weight: float) -> list[float]:

@@ -5,7 +5,7 @@ A backend estimates, a text model takes answers apart; neither can break the hos
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,10 +23,10 @@ from veridical.core.measurements import (
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import cut, decompose, decomposition_request
 from veridical.pipeline.evidence import joined
-from veridical.pipeline.judgement import Reading, combine
+from veridical.pipeline.judgement import Reading, combine, decides
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 
     from veridical.core.measurements import TextRequest
     from veridical.core.policy import Policy
@@ -51,10 +51,40 @@ class Progress(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Item:
+    """A claim's passages, what is asked of them, how much of that at first, and the answers."""
+
+    passages: tuple[Passage, ...]
+    queries: Sequence[Query]
+    first: int
+    measured: list[Measurement] = field(default_factory=list)
+
+    def is_undecided(self, policy: Policy) -> bool:
+        """Say whether there is more to ask, and none of the answers so far decides."""
+        return self.first < len(self.queries) and not any(
+            decides(measurement, policy) for measurement in self.measured
+        )
+
+
+def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
+    """Yield the items in groups whose first queries go to the backend at once."""
+    group: list[_Item] = []
+    for item in items:
+        if group and sum(each.first for each in [*group, item]) > size:
+            yield group
+            group = []
+        group.append(item)
+    if group:
+        yield group
+
+
 class Asker:
     """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
 
-    `measured` is every answer so far, in the order of asking.
+    Where the closest sentences decide, the passage stitched from others is not read
+    (docs/decisions/0014-what-is-read-for-a-claim.md). `measured` is every answer so far, in the
+    order of asking.
     """
 
     def __init__(
@@ -84,20 +114,38 @@ class Asker:
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> AsyncGenerator[Reading]:
         """Yield what `read` returns, each reading as soon as its passages are measured."""
-        contexts = [(claim, self._as_read(passages)) for claim, passages in contexts]
-        queries = [query for context in contexts for query in self._queries(*context)]
-        first = taken = len(self.measured)
-        self._total += len(queries)
+        items = [self._item(claim, self._as_read(passages), policy) for claim, passages in contexts]
+        self._total += sum(item.first for item in items)
         self._tell()
-        for _, passages in contexts:
-            while taken + len(passages) > len(self.measured):
-                start = len(self.measured) - first
-                chunk = queries[start : start + self._batch_size]
-                self.measured += await self._estimate(chunk)
-                self._tell()
-            found = self.measured[taken : taken + len(passages)]
-            taken += len(passages)
-            yield combine(passages, found, policy) if passages else Reading(_NOT_ASKED)
+        for group in _groups(items, self._batch_size):
+            await self._measure(group, [item.first for item in group])
+            undecided = [item for item in group if item.is_undecided(policy)]
+            self._total += sum(len(item.queries) - item.first for item in undecided)
+            await self._measure(undecided, [len(item.queries) for item in undecided])
+            for item in group:
+                found = combine(item.passages, item.measured, policy)
+                yield found if item.passages else Reading(_NOT_ASKED)
+
+    def _item(self, claim: str, passages: tuple[Passage, ...], policy: Policy) -> _Item:
+        queries = self._queries(claim, passages)
+        # A model that reads the whole is asked once for all passages of a claim, or not at all.
+        by_turns = self._backend.info.reads is Reads.PASSAGES and policy.windows == 0
+        return _Item(passages, queries, min(len(queries), 1) if by_turns else len(queries))
+
+    async def _measure(self, items: Sequence[_Item], ends: Sequence[int]) -> None:
+        """Ask the queries of each item up to its end that are not asked yet."""
+        queries = [
+            (item, query)
+            for item, end in zip(items, ends, strict=True)
+            for query in item.queries[len(item.measured) : end]
+        ]
+        for start in range(0, len(queries), self._batch_size):
+            chunk = queries[start : start + self._batch_size]
+            measured = await self._estimate([query for _, query in chunk])
+            for (item, _), found in zip(chunk, measured, strict=True):
+                item.measured.append(found)
+            self.measured += measured
+            self._tell()
 
     def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         whole = self._backend.info.reads is Reads.WHOLE

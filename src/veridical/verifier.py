@@ -33,7 +33,7 @@ from veridical.pipeline.judgement import (
     Look,
     judge,
     quote,
-    scored,
+    scored_also,
     second_look,
     summarise,
 )
@@ -269,8 +269,7 @@ class Verifier:
             elif item.otherwise is not None:
                 again.append(_Bound(item.claim, item.otherwise))
         for verdict in await self._looked_at(again, sources, policy, asker):
-            read = hinted[verdict.claim.id].binding.with_evidence
-            verdicts[verdict.claim.id] = scored(verdict, read)
+            verdicts[verdict.claim.id] = scored_also(verdict, verdicts[verdict.claim.id])
         return list(verdicts.values())
 
     async def _looked_at(

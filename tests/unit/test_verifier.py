@@ -297,3 +297,12 @@ def test_a_backend_that_reads_both_gets_each_passage_with_the_whole_beside_it() 
     _, (whole, _) = asked(Reads.WHOLE)
     assert [query.whole for query in queries[:-1]] == [whole.context] * (len(queries) - 1)
     assert len({query.context for query in queries}) == len(queries)
+
+
+def test_a_verdict_names_what_was_read_not_what_could_have_been() -> None:
+    doubtful, _ = asked(Reads.PASSAGES)
+    sure = FakeBackend(lambda _: fake_estimate(0.9))
+    claim = doubtful.claim.text
+    decided = anyio.run(partial(Verifier(sure).verify, claim, LONG))
+    assert set(decided.stitched_scored) < set(doubtful.stitched_scored)
+    assert len(sure.queries) == 2

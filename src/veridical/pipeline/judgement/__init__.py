@@ -1,6 +1,16 @@
-from veridical.pipeline.judgement.aggregation import Reading, combine
+from veridical.pipeline.judgement.aggregation import Reading, combine, decides
 from veridical.pipeline.judgement.refinement import Look, second_look
 from veridical.pipeline.judgement.totals import summarise
-from veridical.pipeline.judgement.verdict import judge, quote, scored
+from veridical.pipeline.judgement.verdict import judge, quote, scored_also
 
-__all__ = ["Look", "Reading", "combine", "judge", "quote", "scored", "second_look", "summarise"]
+__all__ = [
+    "Look",
+    "Reading",
+    "combine",
+    "decides",
+    "judge",
+    "quote",
+    "scored_also",
+    "second_look",
+    "summarise",
+]

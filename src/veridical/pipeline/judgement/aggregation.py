@@ -16,11 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of reading passages: the measurement that decides, and the passage it is of."""
+    """What came of reading passages: the measurement that decides, and the passage it is of.
+
+    `unread` are the passages that were not read because those before them decided.
+    """
 
     measurement: Measurement
     passage: Passage | None = None
     unmeasured: int = 0
+    unread: tuple[Passage, ...] = ()
 
 
 def combine(
@@ -29,15 +33,17 @@ def combine(
     """Return the reading of the passage that supports or opposes the claim most.
 
     A passage that could not be measured might have held the evidence: unless another one
-    decides, the claim is unmeasured too, for the same reason.
+    decides, the claim is unmeasured too, for the same reason. Passages without a measurement are
+    those that were not read.
     """
-    pairs = list(zip(passages, measurements, strict=True))
+    pairs = list(zip(passages, measurements, strict=False))
+    unread = tuple(passages[len(pairs) :])
     missing = [m for _, m in pairs if isinstance(m, Unmeasured)]
     scored = [(p, m) for p, m in pairs if isinstance(m, Estimate)]
     if scored:
         passage, estimate = max(scored, key=lambda pair: _decisiveness(pair[1]))
-        if not missing or _decides(estimate, policy):
-            return Reading(estimate, passage, len(missing))
+        if not missing or decides(estimate, policy):
+            return Reading(estimate, passage, len(missing), unread)
     reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")
     return Reading(reason, unmeasured=len(missing))
 
@@ -46,8 +52,11 @@ def _decisiveness(estimate: Estimate) -> float:
     return max(estimate.supported, estimate.contradicted or 0.0)
 
 
-def _decides(estimate: Estimate, policy: Policy) -> bool:
-    return supports(estimate, policy) or contradicts(estimate, policy)
+def decides(measurement: Measurement, policy: Policy) -> bool:
+    """Say whether a measurement reaches a threshold of the policy, for the claim or against it."""
+    return isinstance(measurement, Estimate) and (
+        supports(measurement, policy) or contradicts(measurement, policy)
+    )
 
 
 def supports(estimate: Estimate, policy: Policy) -> bool:

@@ -34,7 +34,8 @@ def second_look(
 ) -> Verdict:
     """Return the verdict refined by one look per `claim.fragments`, in their order."""
     claim = verdict.claim
-    verdict = scored(verdict, (p for look in looks for p in look.passages))
+    for look in looks:
+        verdict = scored(verdict, look.passages, look.reading)
     parts = [_part(verdict, *pair, policy) for pair in zip(claim.parts, looks, strict=False)]
     found = [
         look.reading

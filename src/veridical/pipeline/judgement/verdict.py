@@ -39,16 +39,26 @@ def judge(
         dependence=dependence(p0, p1),
         windows_total=binding.windows_total,
     )
-    verdict = scored(verdict, binding.with_evidence)
+    verdict = scored(verdict, binding.with_evidence, with_evidence)
     return noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
 
 
-def scored(verdict: Verdict, passages: Iterable[Passage]) -> Verdict:
-    """Return the verdict with these passages among those that were scored for it."""
+def scored(verdict: Verdict, passages: Iterable[Passage], reading: Reading) -> Verdict:
+    """Return the verdict with those of the passages that were read among what was scored for it."""
     windows, stitched = set(verdict.windows_scored), set(verdict.stitched_scored)
     for passage in passages:
-        (stitched if passage.stitched else windows).update(passage.pieces)
+        if passage not in reading.unread:
+            (stitched if passage.stitched else windows).update(passage.pieces)
     return replace(verdict, windows_scored=_sorted(windows), stitched_scored=_sorted(stitched))
+
+
+def scored_also(verdict: Verdict, other: Verdict) -> Verdict:
+    """Return the verdict with what was scored for another one of the same claim, too."""
+    return replace(
+        verdict,
+        windows_scored=_sorted({*verdict.windows_scored, *other.windows_scored}),
+        stitched_scored=_sorted({*verdict.stitched_scored, *other.stitched_scored}),
+    )
 
 
 def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
