@@ -376,7 +376,8 @@ def test_ten_thousand_steps_that_rest_on_a_failed_one_fail_without_a_reading() -
 
 def test_of_many_earlier_steps_those_are_read_that_share_most_and_those_that_are_cited() -> None:
     ferry = "The ferry Aurora ran in 1950."
-    sources = {"S1": f"{OPENED} {ferry}"}
+    # The source says it at greater length, so that the step is the closest to what follows.
+    sources = {"S1": f"{OPENED} {ferry.rstrip('.')}, and it was old and slow by then."}
     steps: list[StepLike] = [ferry, *[OPENED] * (READ + 20), "The Aurora ran."]
     backend = FakeBackend(stated)
     run_ = audit(
