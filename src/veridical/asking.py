@@ -60,21 +60,29 @@ class _Item:
     first: int
     measured: list[Measurement] = field(default_factory=list)
 
-    def is_undecided(self, policy: Policy) -> bool:
-        """Say whether there is more to ask, and none of the answers so far decides."""
-        return self.first < len(self.queries) and not any(
-            decides(measurement, policy) for measurement in self.measured
-        )
+    @property
+    def at_first(self) -> Sequence[Query]:
+        return self.queries[: self.first]
+
+    @property
+    def afterwards(self) -> Sequence[Query]:
+        return self.queries[self.first :]
+
+    def is_decided(self, policy: Policy) -> bool:
+        """Say whether one of the answers so far decides."""
+        return any(decides(measurement, policy) for measurement in self.measured)
 
 
 def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
     """Yield the items in groups whose first queries go to the backend at once."""
     group: list[_Item] = []
+    asked = 0
     for item in items:
-        if group and sum(each.first for each in [*group, item]) > size:
+        if group and asked + item.first > size:
             yield group
-            group = []
+            group, asked = [], 0
         group.append(item)
+        asked += item.first
     if group:
         yield group
 
@@ -118,29 +126,30 @@ class Asker:
         self._total += sum(item.first for item in items)
         self._tell()
         for group in _groups(items, self._batch_size):
-            await self._measure(group, [item.first for item in group])
-            undecided = [item for item in group if item.is_undecided(policy)]
-            self._total += sum(len(item.queries) - item.first for item in undecided)
-            await self._measure(undecided, [len(item.queries) for item in undecided])
+            await self._measure((item, query) for item in group for query in item.at_first)
+            rest = [
+                (item, query)
+                for item in group
+                if not item.is_decided(policy)
+                for query in item.afterwards
+            ]
+            self._total += len(rest)
+            await self._measure(rest)
             for item in group:
                 found = combine(item.passages, item.measured, policy)
                 yield found if item.passages else Reading(_NOT_ASKED)
 
     def _item(self, claim: str, passages: tuple[Passage, ...], policy: Policy) -> _Item:
         queries = self._queries(claim, passages)
-        # A model that reads the whole is asked once for all passages of a claim, or not at all.
+        # Of a cascade the second backend is asked once for all passages of a claim: no turns there.
         by_turns = self._backend.info.reads is Reads.PASSAGES and policy.windows == 0
         return _Item(passages, queries, min(len(queries), 1) if by_turns else len(queries))
 
-    async def _measure(self, items: Sequence[_Item], ends: Sequence[int]) -> None:
-        """Ask the queries of each item up to its end that are not asked yet."""
-        queries = [
-            (item, query)
-            for item, end in zip(items, ends, strict=True)
-            for query in item.queries[len(item.measured) : end]
-        ]
-        for start in range(0, len(queries), self._batch_size):
-            chunk = queries[start : start + self._batch_size]
+    async def _measure(self, queries: Iterable[tuple[_Item, Query]]) -> None:
+        """Put the queries, and hand each item its answers."""
+        waiting = list(queries)
+        for start in range(0, len(waiting), self._batch_size):
+            chunk = waiting[start : start + self._batch_size]
             measured = await self._estimate([query for _, query in chunk])
             for (item, _), found in zip(chunk, measured, strict=True):
                 item.measured.append(found)

@@ -45,7 +45,7 @@ def combine(
         if not missing or decides(estimate, policy):
             return Reading(estimate, passage, len(missing), unread)
     reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")
-    return Reading(reason, unmeasured=len(missing))
+    return Reading(reason, unmeasured=len(missing), unread=unread)
 
 
 def _decisiveness(estimate: Estimate) -> float:
