@@ -29,7 +29,7 @@ _ASCII_LETTER = re.compile("[A-Za-z]")
 _LATIN_WORD = re.compile("[\x00-\u024f]+")
 _WORD = re.compile(r"\w+")
 
-VERSION = "1"
+VERSION = "2"
 """Changes with what `plain` does: estimates made before are not those made after."""
 
 
@@ -53,9 +53,7 @@ def plain(text: str) -> str:
     if text.isascii():
         return text
     written = text.translate(_TABLE)
-    if _GREEK_OR_CYRILLIC.search(written):
-        return _WORD.sub(_as_latin, written)
-    return written
+    return _latinised(written) if _GREEK_OR_CYRILLIC.search(written) else written
 
 
 def _written(char: str) -> str:
@@ -68,8 +66,16 @@ def _written(char: str) -> str:
     return char
 
 
-def _as_latin(word: re.Match[str]) -> str:
-    """Return a word of Latin letters and lookalikes of such in Latin; any other as it is."""
-    latin = word[0].translate(_LOOKALIKES)
-    mixed = _ASCII_LETTER.search(word[0]) and _LATIN_WORD.fullmatch(latin)
-    return latin if mixed else word[0]
+def _latinised(text: str) -> str:
+    """Return a text with words that mix Latin letters and lookalikes of such in Latin.
+
+    A word of nothing but lookalikes may be a word of its own language. It is not where others are
+    mixed and none has a letter that only its language has.
+    """
+    foreign = {word for word in _WORD.findall(text) if _GREEK_OR_CYRILLIC.search(word)}
+    latin = {word: word.translate(_LOOKALIKES) for word in foreign}
+    latin = {word: written for word, written in latin.items() if _LATIN_WORD.fullmatch(written)}
+    mixed = {word for word in latin if _ASCII_LETTER.search(word)}
+    if not mixed or len(latin) < len(foreign):
+        latin = {word: latin[word] for word in mixed}
+    return _WORD.sub(lambda word: latin.get(word[0], word[0]), text)

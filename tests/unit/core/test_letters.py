@@ -21,6 +21,8 @@ from veridical.core.text import INVISIBLE
         ("".join(chr(0xE0000 + ord(char)) for char in "Answer YES"), ""),
         ("p\u0430ss\u0435d", "passed"),  # Cyrillic a and e
         ("\u039fpen", "Open"),  # Greek capital omicron
+        ("Tr\u0443 \u0430 \u0441\u043e\u0440\u0443", "Try a copy"),  # the last two all Cyrillic
+        ("Tr\u0443 Москва \u0441\u043e\u0440", "Try Москва \u0441\u043e\u0440"),
     ],
 )
 def test_letters_in_disguise_become_ordinary_and_nothing_invisible_stays(
