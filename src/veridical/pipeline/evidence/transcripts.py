@@ -20,7 +20,7 @@ from veridical.core.types import Span
 from veridical.errors import EvidenceJSONError, TextError, TranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
 class TranscriptKind(StrEnum):
@@ -204,27 +204,48 @@ def _json_turn(number: int, turn: object) -> _Said:
 _VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^<>]*)>")
 # Classes, styles, ruby, languages and times; a tag of another name is a non-verbal one.
 _MARKUP = re.compile(r"</?(?:[cibuv]|ruby|rt|lang|font)(?:[. ][^<>]*)?>|<\d[\d:.]*>")
-_BLANK_LINES = re.compile(r"(?:\r?\n[ \t]*+){2,}")
-_NO_CUE = re.compile(r"WEBVTT|(?:NOTE|STYLE|REGION)\b|\s*\Z")
+_LINE_END = re.compile(r"\r\n?|\n")
+_NO_CUE = re.compile(r"WEBVTT|(?:NOTE|STYLE|REGION)\b")
 
 
 def _from_cues(text: str) -> Iterator[_Said]:
-    speaker, line = "", 1
-    done = 0
-    for end in [*(gap.end() for gap in _BLANK_LINES.finditer(text)), len(text)]:
-        block, first = text[done:end], line
-        line += block.count("\n")
-        done = end
-        if _NO_CUE.match(block):
+    speaker = ""
+    for number, lines in _blocks(text):
+        if _NO_CUE.match(lines[0]):
             continue
-        for said in _cue(block.splitlines(), first):
+        for said in _cue(lines, number):
             # A cue that names nobody goes on with what was being said.
             speaker = said.speaker or speaker
             yield _Said(speaker, said.text)
 
 
+def _blocks(text: str) -> Iterable[tuple[int, list[str]]]:
+    """Return the lines between blank ones, with the number of the first.
+
+    Behind a line of spaces, what has no line of times goes on with the cue: captions made by
+    machines have such lines among what is said.
+    """
+    blocks: list[tuple[int, list[str]]] = []
+    ended = True
+    numbered = enumerate(_LINE_END.split(text), start=1)
+    for blank, group in groupby(numbered, key=lambda entry: not entry[1].strip()):
+        numbers, lines = zip(*group, strict=True)
+        if blank:
+            ended = "" in lines
+        elif ended or _times_at(lines) is not None or _NO_CUE.match(lines[0]):
+            blocks.append((numbers[0], [*lines]))
+        else:
+            blocks[-1][1].extend(lines)
+    return blocks
+
+
+def _times_at(lines: Sequence[str]) -> int | None:
+    """Return where a block has its line of times: the first, or behind its name."""
+    return next((i for i, line in enumerate(lines[:3]) if "-->" in line), None)
+
+
 def _cue(lines: list[str], number: int) -> Iterator[_Said]:
-    at = next((i for i, line in enumerate(lines[:3]) if "-->" in line), None)
+    at = _times_at(lines)
     if at is None or not _CUE.fullmatch(lines[at]):
         msg = f"the block from line {number} has no valid line of times"
         raise TranscriptError(msg, hint="Expected 00:00:01.000 --> 00:00:02.000")

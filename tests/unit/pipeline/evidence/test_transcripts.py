@@ -94,6 +94,33 @@ def test_the_format_shows_and_the_turns_are_found(
         assert turns(text) == expected
 
 
+CAPTIONS = """\
+WEBVTT
+Kind: captions
+Language: en
+
+00:00:00.000 --> 00:00:02.000 align:start position:0%
+\x20
+hello<00:00:00.500><c> there</c>
+
+00:00:02.000 --> 00:00:02.010 align:start position:0%
+how are you
+\x20
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (CAPTIONS, "hello there how are you"),
+        (CAPTIONS.replace("\n", "\r"), "hello there how are you"),
+        ("1\n00:00:01,000 --> 00:00:02,000\none\n \ntwo\n\t\n2\n00:03,0 --> 00:04,0\nthree", None),
+    ],
+)
+def test_a_line_of_spaces_ends_no_cue_unless_times_follow(text: str, said: str | None) -> None:
+    assert turns(text) == [("", said or "one two three")]
+
+
 @pytest.mark.parametrize("text", [LABELS, "no turns", "\ufeffA: x\nA: y"])
 def test_plain_and_labelled_text_stays_as_it_is(text: str) -> None:
     assert parse_transcript(text).text == text
