@@ -23,7 +23,7 @@ class Word(NamedTuple):
 UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W\d_{UNSPACED}]"
 _WORD = re.compile(
-    rf"""(?:(?<!\w)[-+])?\d+(?:[.,:/⁄]\d+)*     # a number, a time, a date, a fraction
+    rf"""(?:(?<!\w)[-+])?(?:(?<![\w.])\.)?\d+(?:[.,:/⁄]\d+)*  # a number, a time, a date, .5
        | {_LETTER}+(?:'{_LETTER}+)*
        | [{UNSPACED}]
        | [%‰°$€£¥₹₩<>=≤≥≈±×]                      # what stands for a unit or a comparison
@@ -76,7 +76,10 @@ _COUNTS = frozenset(
     """hundred thousand million billion trillion dozen dozens hundreds thousands millions billions
     once twice thrice half halves third thirds quarter quarters double triple both couple few
     several many first second fourth fifth sixth seventh eighth ninth tenth eleventh twelfth last
-    percent percentage kg g mg mcg μg ml l dl cm mm m km lb lbs oz ft mph kmh am pm hz kb mb gb
+    thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth
+    fortieth fiftieth sixtieth seventieth eightieth ninetieth hundredth thousandth millionth
+    percent percentage k bn kg g mg mcg μg ml l dl cm mm m km lb lbs oz ft mph kmh am pm hz kb mb gb
+    mol mmol meq iu kcal mmhg bpm
     second minute hour day night week weekend fortnight month year decade century
     pound ounce gram kilogram milligram microgram liter litre milliliter millilitre inch foot feet
     mile meter metre kilometer kilometre degree celsius fahrenheit dollar cent euro yen unit
@@ -85,6 +88,8 @@ _COUNTS = frozenset(
     morning noon afternoon evening midnight yesterday today tomorrow tonight daily weekly monthly
     yearly annually hourly""".split()  # noqa: SIM905
 )
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_BARE_POINT = re.compile(r"^\.|(?<=^-)\.")
 
 
 @lru_cache(maxsize=2**14)
@@ -93,7 +98,7 @@ def figure(word: str) -> str:
     if word in _DIGITS:
         return _DIGITS[word]
     if any(char.isnumeric() for char in word):
-        return word.replace(",", "").lstrip("+")
+        return _BARE_POINT.sub("0.", _THOUSANDS.sub("", word).lstrip("+"))
     if not any(char.isalpha() for char in word):
         return word
     singular = word if word in _COUNTS else word.removesuffix("s")

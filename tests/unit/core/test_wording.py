@@ -10,6 +10,14 @@ def test_a_contraction_is_one_word_and_a_time_one_number() -> None:
         "until",
         "12:30",
     ]
+    assert [word.text for word in words("of .5 or -.5, then...5")] == [
+        "of",
+        ".5",
+        "or",
+        "-.5",
+        "then",
+        "5",
+    ]
 
 
 @pytest.mark.parametrize("word", ["not", "never", "don't", "without", "kein", "ne", "没"])
@@ -23,7 +31,15 @@ def test_words_that_look_like_negations_are_none(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "key"), [("twelve", "12"), ("1,000", "1000"), ("hours", "hour"), ("lamp", "")]
+    ("word", "key"),
+    [
+        ("twelve", "12"),
+        ("1,000", "1000"),
+        ("1,5", "1,5"),
+        ("-.5", "-0.5"),
+        ("hours", "hour"),
+        ("lamp", ""),
+    ],
 )
 def test_a_figure_has_one_key_however_it_is_written(word: str, key: str) -> None:
     assert figure(word) == key

@@ -95,9 +95,11 @@ def _bridged(around: str, at: int) -> bool:
 
 
 def _loses_a_sign(normal: str, start: int) -> bool:
-    if not normal[start].isdigit() or normal[start - 1 : start] not in {"-", "+"}:
+    """Say whether a stretch begins behind the sign of a number, or behind the point of ".5"."""
+    sign = normal[start - 1 : start]
+    if not normal[start].isdigit() or sign not in {"-", "+", "."}:
         return False
-    return start == 1 or not _is_letter(normal[start - 2])
+    return start == 1 or not (_is_letter(normal[start - 2]) or normal[start - 2] == sign == ".")
 
 
 @lru_cache(maxsize=2**12)

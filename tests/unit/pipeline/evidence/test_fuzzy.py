@@ -115,6 +115,11 @@ PAIRS_OF_NUMBERS = [
     ("it began in january of that year", "it began in february of that year"),
     ("i take 50 mg of it in the evening", "i take 50 g of it in the evening"),
     ("i take 1.5 mg of it in the evening", "i take 15 mg of it in the evening"),
+    ("i take 15 mg of it in the evening", "i take 1,5 mg of it in the evening"),
+    ("i take 5 mg of it in the evening", "i take .5 mg of it in the evening"),
+    ("i take 5 mmol of it in the evening", "i take 5 meq of it in the evening"),
+    ("it cost 5 dollars a head in that year", "it cost 5k dollars a head in that year"),
+    ("on the thirteenth of may in the evening", "on the fifteenth of may in the evening"),
     ("it was -5 degrees on that evening", "it was 5 degrees on that evening"),
     ("the rate was at 5% in that year", "the rate was at 5 in that year"),
     ("it cost $50 in that store", "it cost €50 in that store"),
@@ -180,6 +185,7 @@ def test_the_way_a_number_or_a_negation_is_written_is_no_change() -> None:
     assert change(["i", "can't"], ["i", "can", "not"]) is None
     assert change(["three"], ["3"]) is None
     assert change(["1,000"], ["1000"]) is None
+    assert change([".5"], ["0.5"]) is None
     assert change(["hours"], ["hour"]) is None
     assert change(["never"], ["not"]) is Change.POLARITY
 
