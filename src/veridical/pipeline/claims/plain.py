@@ -15,11 +15,23 @@ if TYPE_CHECKING:
 _HOLE = "\x00"
 
 _CODE = re.compile(r"(`[^`]{1,500}`)")
-_STARS = re.compile(r"(?<![\w*\\])(\*{1,3})(?=[^\s*])([^*]{1,500}?)(?<=\S)\1(?![\w*])")
-_INNER_BOLD = re.compile(r"\*\*(?=\S)([^*]{1,500}?)(?<=\S)\*\*")
+_NO_OPERATOR = r"(?!(?<=[)\]])\*+[\d(])"
+_STARS = re.compile(
+    rf"(?<![\w*\\]){_NO_OPERATOR}(\*{{1,3}})(?=[^\s*])([^*]{{1,500}}?)(?<=\S)\1(?![\w*])"
+)
+# What is bold next to a word or within one, which 2**10 and x**2 + y**2 are not.
+_INNER_BOLD = re.compile(
+    rf"(?:(?<!\w){_NO_OPERATOR}\*\*(?=\S)([^*]{{1,500}}?)(?<=\S)\*\*"
+    r"|(?<=[^\W\d])\*\*(?=[^\W\d])([^*]{1,500}?)(?<=\S)\*\*(?!\w)"
+    r"|(?<=\w)\*\*([^\W\d_]{1,500}?)\*\*(?!\d))"
+)
+_LOOSE_STARS = re.compile(r"(?<![\w)\]])\*\*|\*\*(?![\w(])")
 _UNDERSCORES = re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_]{1,500}?)(?<=\S)\1(?!\w)")
 _STRUCK = re.compile(r"~~(?=\S)([^~]{1,500}?)(?<=\S)~~")
 _BREAK_TAG = re.compile(r"</?(?:br|p)\s?/?>", re.IGNORECASE)
+# 10<sup>6</sup> is not 106.
+_POWER = re.compile(r"(?<=[\w)\]])<sup>\s?([-+−]?\d{1,9})\s?</sup>", re.IGNORECASE)
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 _TAG = re.compile(
     r"</?(?:b|i|em|strong|u|s|sup|sub|span|mark|small)(?:\s[^<>]{0,100})?/?>", re.IGNORECASE
 )
@@ -91,10 +103,11 @@ def mend(text: str) -> str:
 def _without_emphasis(text: str) -> str:
     if "*" in text:
         text = _STARS.sub(r"\2", text)
-        text = _INNER_BOLD.sub(r"\1", text)
-        text = text.replace("**", "")
+        text = _INNER_BOLD.sub(r"\1\2\3", text)
+        text = _LOOSE_STARS.sub("", text)
     if "<" in text:
         text = _BREAK_TAG.sub(" ", text)
+        text = _POWER.sub(lambda power: power[1].translate(_RAISED), text)
     if "_" in text:
         text = _UNDERSCORES.sub(_unless_dunder, text)
     text = _TAG.sub("", _STRUCK.sub(r"\1", text))

@@ -21,7 +21,9 @@ _CITED_NUMBER = re.compile(r"\d[.,;:!?][*_]{0,3}\Z")
 _MEASURES = word_set(
     "feet foot mile miles metre metres meter meters inch inches yard yards acre sec second seconds"
     " kilometre kilometres kilometer kilometers centimetre centimetres centimeter centimeters"
-    " millimetre millimetres millimeter millimeters sin cos tan log exp chi eta rho phi psi"
+    " millimetre millimetres millimeter millimeters hectare hectares pixel pixels sin cos tan log"
+    " exp alpha beta gamma delta epsilon zeta eta theta iota kappa lambda omicron rho sigma tau"
+    " upsilon phi chi psi omega"
 )
 
 

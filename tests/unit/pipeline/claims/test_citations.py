@@ -101,6 +101,7 @@ def test_a_mark_is_read_and_left_out_of_the_text(mark: str, expected: list[str])
         "9 m²",
         "10³ of",
         "x² and 5 miles²",
+        "sigma² of hectares²",
         "10<sup>9</sup> of",
         "km<sup>2</sup>",
         "the 1<sup>st</sup>",
