@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 from veridical.core.information import budget_gap_bits, observed_bits, required_bits
 from veridical.core.measurements import Estimate, Measurement
 from veridical.core.verdicts import Budget, Interval
@@ -13,12 +11,15 @@ def budget(target: float, p0: Measurement, p1: Measurement) -> Budget:
     """Return the information budget; the gap's interval spans those of p0 and p1."""
     if not isinstance(p0, Estimate) or not isinstance(p1, Estimate):
         return Budget(target)
-    corners = [
-        budget_gap_bits(target, low, high)
-        for low, high in product((p0.low, p0.high), (p1.low, p1.high))
+    # The gap falls as p1 rises. Over p0 it has its ends at those of p0, but for a minimum half way
+    # between p1 and the target, where the evidence moved belief down.
+    turn = min(max((target + p1.high) / 2, p0.low), p0.high)
+    ends = [
+        *(budget_gap_bits(target, p, p1.high) for p in (p0.low, turn, p0.high)),
+        *(budget_gap_bits(target, p, p1.low) for p in (p0.low, p0.high)),
     ]
     gap = budget_gap_bits(target, p0.supported, p1.supported)
-    interval = Interval(min(gap, *corners), max(gap, *corners))
+    interval = Interval(min(gap, *ends), max(gap, *ends))
     return Budget(
         target=target,
         required_bits=required_bits(target, p0.supported),

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.information import budget_gap_bits
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.testing import fake_estimate
@@ -43,6 +46,33 @@ def test_the_interval_of_the_gap_holds_the_gap(p0: Estimate, p1: Estimate, targe
     assert found.gap_interval is not None
     assert found.gap_bits is not None
     assert found.gap_interval.low <= found.gap_bits <= found.gap_interval.high
+
+
+def between(low: float, p: float, high: float) -> Estimate:
+    return replace(fake_estimate(p, low=low), high=high)
+
+
+bounds = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).map(sorted)
+share = st.floats(0, 1)
+
+
+@given(bounds, bounds, st.floats(0, 1), share, share)
+def test_the_interval_of_the_gap_holds_that_of_any_p0_and_p1_within_theirs(
+    p0: list[float], p1: list[float], target: float, share0: float, share1: float
+) -> None:
+    found = budget(target, between(*p0), between(*p1)).gap_interval
+    at0, at1 = (
+        min(low + share * (high - low), high)
+        for (low, _, high), share in ((p0, share0), (p1, share1))
+    )
+    assert found is not None
+    assert found.low - 1e-9 <= budget_gap_bits(target, at0, at1) <= found.high + 1e-9
+
+
+def test_belief_that_may_turn_half_way_widens_the_interval_of_the_gap() -> None:
+    found = budget(0.95, between(0.4, 0.45, 0.9), between(0.3, 0.5, 0.6)).gap_interval
+    assert found is not None
+    assert found.low == pytest.approx(budget_gap_bits(0.95, 0.775, 0.6))
 
 
 @pytest.mark.spec("SPEC-16.04")
