@@ -88,7 +88,8 @@ class Binder:
         cited = self._cited(citations)
         scores = _Scores(*self._corpus.rank(claim))
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
-        nearest = self._choose(scope, scores)
+        # Blank lines are in no window: what is cited there says nothing, and that can be read.
+        nearest = self._choose(scope, scores) or [self._blank(piece) for piece in cited[:1]]
         stitched = self._stitch(scope, scores, nearest)
         if stitched and not self._limit:
             nearest = [self._closest(claim, scope.parts, scores)]
@@ -136,6 +137,9 @@ class Binder:
         inside = self._corpus.span(window).span.common(clip.region)
         piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
         return Passage(self._corpus.text(piece), (piece,), focus, scores.windows[clip.window])
+
+    def _blank(self, piece: Piece) -> Passage:
+        return Passage(self._corpus.text(piece), (piece,))
 
     def _focus(self, window: Window, inside: Span, scores: _Scores) -> tuple[Piece, ...]:
         near = [

@@ -53,6 +53,19 @@ def test_a_line_citation_reads_just_those_lines(binder: BuildBinder) -> None:
     assert [passage.text.strip() for passage in binding.with_evidence] == ["timeout = 10"]
 
 
+@pytest.mark.parametrize("line", [1, 3])
+@pytest.mark.parametrize("windows", [0, 2, "all"])
+def test_a_cited_line_without_words_is_read_wherever_it_stands(
+    binder: BuildBinder, line: int, windows: int | str
+) -> None:
+    sources = {"a.py": "\nretries = 3\n\n"}
+    bound = binder(sources, windows=windows).bind(
+        "It is 10.", cite(f"a.py:{line}", sources=sources)
+    )
+    assert [passage.text.strip() for passage in bound.with_evidence] == [""]
+    assert bound.without_evidence
+
+
 def test_the_windows_chosen_and_the_windows_there_are_are_both_told(binder: BuildBinder) -> None:
     text = " ".join(f"Sentence number {i} says something about topic{i}." for i in range(60))
     few = binder({"S1": text}, windows=2).bind("About topic7.", ())
