@@ -98,7 +98,7 @@ class Binder:
             citations=tuple(citations),
             with_evidence=(*nearest, *stitched),
             without_evidence=tuple(without or self._structure(nearest)),
-            windows_total=len(scope.clips),
+            windows_total=len(scope.clips) or len(nearest),
         )
 
     def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:

@@ -6,6 +6,7 @@ it would carry the evidence back in. A sentence that differs in a number or a ne
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import cached_property
@@ -33,7 +34,9 @@ NEGATIONS = frozenset({"never", "no", "nobody", "none", "nor", "not", "nothin", 
 # key, a speaker label.
 _STRUCTURE = re.compile(
     r"""\s*(?:[\#>*+-]+[ \t]+|\d{1,3}[.)][ \t]+)*
-        (?:[{[,\s]*"[^"\n]{1,60}"\s*:\s*|[A-Z][\w.-]{0,30}(?:[ ][A-Z][\w.-]{0,30})?:[ \t]+)?""",
+        (?:[{[,\s]*"[^"\n]{1,60}"\s*:\s*
+          |(?:[A-Z][\w.-]{0,30}(?:[ ][A-Z\d][\w.-]{0,30})?|[^\W\d_][\w.-]{0,30}):[ \t]+
+          |\[[^\W\d_][\w.'’-]{0,30}(?:[ ][\w.'’-]{1,30}){0,2}\][ \t]+)?""",
     re.VERBOSE,
 )
 _CELL = re.compile(r"[^|\s](?:[^|]*[^|\s])?")
@@ -67,11 +70,28 @@ def _scrub_line(line: str) -> str:
     ending = line[len(content) :]
     if content.lstrip().startswith("|"):
         return _CELL.sub(MARKER, content) + ending
+    if content.lstrip().startswith(("{", "[{")) and (emptied := _emptied_json(content)):
+        return emptied + ending
     match = _STRUCTURE.match(content)
     kept = match.end() if match else 0
     closing = '"' if content[kept : kept + 1] == '"' else ""
     removed = MARKER if kept < len(content) else ""
     return f"{content[:kept]}{closing}{removed}{closing}{ending}"
+
+
+def _emptied_json(content: str) -> str | None:
+    """Return a line of JSON with `MARKER` for each value; None if it is no whole document."""
+    indent = content[: len(content) - len(content.lstrip())]
+    try:
+        return indent + json.dumps(_emptied(json.loads(content)), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _emptied(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _emptied(inner) for key, inner in value.items()}
+    return [_emptied(inner) for inner in value] if isinstance(value, list) else MARKER
 
 
 def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[Piece]:

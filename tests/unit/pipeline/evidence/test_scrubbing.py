@@ -31,7 +31,16 @@ def test_only_the_cited_span_is_replaced() -> None:
         ("> a quote", f"> {MARKER}"),
         ("Ellie: how are you", f"Ellie: {MARKER}"),
         ('  "name": "Ada",', f'  "name": "{MARKER}"'),
-        ('{"age": 36}', f'{{"age": {MARKER}'),
+        ('{"age": 36,', f'{{"age": {MARKER}'),
+        (
+            ' {"age": 36, "of": [{"is": null}]}',
+            f' {{"age": "{MARKER}", "of": [{{"is": "{MARKER}"}}]}}',
+        ),
+        ("Speaker 1: how are you", f"Speaker 1: {MARKER}"),
+        ("participant: I sleep", f"participant: {MARKER}"),
+        ("[doctor] I sleep", f"[doctor] {MARKER}"),
+        ("[1] I sleep", MARKER),
+        ("what he said was: nothing", MARKER),
         ("| Paris | 2.1 |", f"| {MARKER} | {MARKER} |"),
         ("plain words", MARKER),
         ("", ""),
@@ -39,6 +48,13 @@ def test_only_the_cited_span_is_replaced() -> None:
 )
 def test_the_structure_of_a_line_is_kept(line: str, scrubbed: str) -> None:
     assert whole(line) == scrubbed
+
+
+@pytest.mark.parametrize("depth", [400, 20_000])
+def test_json_of_any_depth_loses_what_it_holds(depth: int) -> None:
+    done = whole('{"a": [' * depth + '"secret"' + "]}" * depth)
+    assert "secret" not in done
+    assert MARKER in done
 
 
 def test_line_breaks_are_kept() -> None:
