@@ -5,6 +5,7 @@ Nothing is coerced. What is wrong is reported all at once, by key, index and typ
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,8 @@ def validate_evidence_schema(
 
 
 def _checked(keys: Sequence[str]) -> dict[str, None]:
-    if isinstance(keys, str) or not all(isinstance(key, str) and key for key in keys):
+    listed = isinstance(keys, Iterable) and not isinstance(keys, str)
+    if not listed or not all(isinstance(key, str) and key for key in keys):
         msg = "the keys of evidence must be a list of names"
         raise ConfigurationError(msg, hint="Pass a tuple of texts such as PHQ8_DOMAIN_KEYS")
     return dict.fromkeys(keys)

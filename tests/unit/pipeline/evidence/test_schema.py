@@ -101,7 +101,7 @@ def test_the_keys_can_be_others() -> None:
     assert validate_evidence_schema({"b": ["x"]}, ("a", "b")) == {"a": [], "b": ["x"]}
 
 
-@pytest.mark.parametrize("keys", ["abc", ("a", ""), ("a", 1)])
+@pytest.mark.parametrize("keys", ["abc", ("a", ""), ("a", 1), None, 5])
 def test_keys_that_are_no_names_are_refused(keys: object) -> None:
     with pytest.raises(ConfigurationError):
         validate_evidence_schema({}, keys)  # type: ignore[arg-type]
