@@ -194,7 +194,7 @@ def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
         **_cache(settings),
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        price=_priced(settings, name, lambda: backend.info.model),
+        **_paid(settings, name, backend),
         batch=claims_per_request_of(backend),
     )
 
@@ -218,8 +218,16 @@ def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> Text
         **_service(settings.requests),
         concurrency=getattr(getattr(settings, name, None), "concurrency", None),
         slot_wait_s=math.inf,
-        price=_priced(settings, name, lambda: model.info.model),
+        **_paid(settings, name, model),
     )
+
+
+def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
+    """Return what a budget has to know: what a request costs, and how many there may be."""
+    from veridical.pipeline.inference.prices import dearest, most_of
+
+    price = dearest(_priced(settings, name, lambda: asked.info.model))
+    return {"price": price, "most": lambda: most_of(asked)}
 
 
 def _cache(settings: Settings) -> dict[str, Any]:
@@ -381,20 +389,7 @@ def read_calibrations(path: str) -> Mapping[str, Recalibration]:
 
 def prices(settings: Settings) -> Mapping[str, Price]:
     """Return the prices in force: those shipped, and those of the file `prices` over them."""
-    from pathlib import Path
+    from veridical.pipeline.inference.prices import price_table, read_prices
 
-    import yaml
-
-    from veridical.pipeline.inference.prices import price_table
-
-    if settings.prices is None:
-        return price_table()
-    try:
-        own = yaml.safe_load(Path(settings.prices).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        msg = f"the price file {settings.prices} cannot be read ({type(error).__name__})"
-        raise ConfigurationError(msg, hint="It maps models to input and output prices") from None
-    if not isinstance(own, dict) or not all(isinstance(entry, dict) for entry in own.values()):
-        msg = f"the price file {settings.prices} is not a mapping of models to prices"
-        raise ConfigurationError(msg, hint="Write MODEL: {input: 1.0, output: 4.0}")
+    own = None if settings.prices is None else read_prices(settings.prices)
     return price_table(own)

@@ -25,7 +25,7 @@ from veridical.pipeline.inference.gguf_text import GgufText
 from veridical.pipeline.inference.openai_chat import OpenAIChat
 from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
 from veridical.pipeline.inference.openai_text import OpenAIText
-from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.inference.prices import Most, Usage
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
 from veridical.pipeline.inference.wrappers import (
@@ -280,6 +280,16 @@ def test_a_budget_knows_the_price_of_a_text(tmp_path: Path) -> None:
     built = build_text_model(own, "openai:gpt-4.1")
     assert isinstance(built, WrappedTextModel)
     assert wrappers(built.inner)[Budget]._price(Usage(0, 1_000_000)) == 9.0
+
+
+def test_a_budget_knows_what_a_claim_and_a_text_may_take() -> None:
+    found = wrappers(build_backend(settings(requests=REQUESTS), "haiku"))
+    assert found[Budget]._most() == Most(13, 96)
+    assert found[Budget]._price(Usage(1_000_000, 0)) is None  # of a prompt of that length
+    assert found[Budget]._price(Usage(10_000, 0)) == pytest.approx(0.00125)  # and not .001
+    built = build_text_model(settings(requests=REQUESTS), "anthropic:claude-opus-9")
+    assert isinstance(built, WrappedTextModel)
+    assert wrappers(built.inner)[Budget]._most() == Most(1, 8_000)
 
 
 @pytest.mark.parametrize("texts", [False, True])

@@ -28,13 +28,14 @@ from veridical.pipeline.inference.claude_client import make_client, make_http_cl
 from veridical.pipeline.inference.claude_messages import (
     Reply,
     digest,
+    most_tokens,
     prompt_fingerprint,
     read_reply,
     request,
     shuffled,
 )
-from veridical.pipeline.inference.failures import unmeasured_error
-from veridical.pipeline.inference.prices import Bill, Usage, cost_usd
+from veridical.pipeline.inference.failures import unbilled, unmeasured_error
+from veridical.pipeline.inference.prices import Bill, Billed, Most, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
 from veridical.pipeline.inference.services import Room, ensure_positive
@@ -127,6 +128,16 @@ class Claude:
             reads=Reads.WHOLE,
         )
 
+    @property
+    def most(self) -> Most:
+        """What a claim may take at most: all samples, once they have failed with others at first.
+
+        Nobody answers that: so the first ones are `plan.minimum`.
+        """
+        alone = self.claims_per_request == 1
+        requests = self._plan.maximum + (0 if alone else self._plan.minimum)
+        return Most(requests, most_tokens(self.info.model, 1))
+
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
         if not queries:
@@ -187,7 +198,7 @@ class Claude:
         tallies = await sample_many(sample, len(batch), self._plan)
         latency_ms = (perf_counter() - started) * 1000
         return [
-            tally
+            bill.failed(tally)
             if isinstance(tally, Unmeasured)
             else tally.estimate(
                 self.info, latency_ms=latency_ms, tokens=bill.tokens, cost_usd=bill.cost_usd
@@ -210,9 +221,8 @@ class Claude:
                     response = await client.messages.with_raw_response.create(**arguments)
                     body = await response.text()
         except Exception as error:  # noqa: BLE001 -- a failing request is a value
-            # What was refused is not charged; of what broke off nobody knows.
-            refused = isinstance(getattr(error, "status_code", None), int)
-            return Reply(unmeasured_error(error), Usage(0, 0) if refused else None)
+            usage = Usage(0, 0) if unbilled(error) else None
+            return Reply(unmeasured_error(error), usage)
         return read_reply(body, order)
 
 
@@ -240,7 +250,7 @@ def _each_paid_once(
     seen: set[Query] = set()
     for query in queries:
         measurement = found[query]
-        if isinstance(measurement, Estimate) and query in seen:
+        if isinstance(measurement, Estimate | Billed) and query in seen:
             measurement = replace(measurement, tokens=0, cost_usd=0.0)
         yield measurement
         seen.add(query)

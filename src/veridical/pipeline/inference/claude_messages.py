@@ -107,10 +107,9 @@ def request(model: str, query: Query, claims: Sequence[str]) -> dict[str, Any]:
         _CLAIM.format(number=number, claim=fenced(claim)) for number, claim in enumerate(claims, 1)
     )
     thinking = thinking_for(model)
-    max_tokens = _TOKENS_AROUND + _TOKENS_PER_ANSWER * len(claims)
     arguments: dict[str, Any] = {
         "model": model,
-        "max_tokens": max_tokens if thinking else max_tokens + TOKENS_FOR_THINKING,
+        "max_tokens": most_tokens(model, len(claims)),
         "system": [{"type": "text", "text": SYSTEM}],
         "messages": [
             {
@@ -128,6 +127,16 @@ def request(model: str, query: Query, claims: Sequence[str]) -> dict[str, Any]:
         "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
     }
     return arguments | ({"thinking": {"type": thinking}} if thinking else {})
+
+
+def most_tokens(model: str, claims: int) -> int:
+    """Return how many tokens the reply about so many claims may have, thoughts included."""
+    return _TOKENS_AROUND + _TOKENS_PER_ANSWER * claims + room_to_think(model)
+
+
+def room_to_think(model: str) -> int:
+    """Return how many tokens more a model gets that may think."""
+    return 0 if thinking_for(model) else TOKENS_FOR_THINKING
 
 
 def thinking_for(model: str) -> str | None:

@@ -22,14 +22,14 @@ from veridical.core.measurements import (
 from veridical.pipeline.inference.claude import DEFAULT_MODEL, MODELS
 from veridical.pipeline.inference.claude_client import make_client, make_http_client
 from veridical.pipeline.inference.claude_messages import (
-    TOKENS_FOR_THINKING,
+    room_to_think,
     thinking_for,
     usage_of,
 )
 from veridical.pipeline.inference.completions import Completion
 from veridical.pipeline.inference.failures import malformed, unmeasured_error
 from veridical.pipeline.inference.openai_text import generated
-from veridical.pipeline.inference.prices import Usage, cost_usd
+from veridical.pipeline.inference.prices import Most, Usage, cost_usd
 from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
@@ -78,6 +78,11 @@ class ClaudeText:
         self.info = TextModelInfo("anthropic", model)
         self.fingerprint = str(self._client.base_url)
 
+    @property
+    def most(self) -> Most:
+        """What a text may take at most: a request, with the room to think."""
+        return Most(further_output_tokens=room_to_think(self.info.model))
+
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes."""
         started = perf_counter()
@@ -103,7 +108,7 @@ def arguments(model: str, request: TextRequest) -> dict[str, Any]:
     thinking = thinking_for(model)
     found: dict[str, Any] = {
         "model": model,
-        "max_tokens": request.max_tokens + (0 if thinking else TOKENS_FOR_THINKING),
+        "max_tokens": request.max_tokens + room_to_think(model),
         "system": request.system,
         "messages": [{"role": "user", "content": request.user}],
     }

@@ -30,6 +30,7 @@ _TOO_LONG = re.compile(
 )
 _TIMEOUTS = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
 _CONNECTIONS = frozenset({"ConnectionError", "TransportError", "APIConnectionError"})
+_NOT_SENT = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 _MALFORMED = frozenset(
     {"JSONDecodeError", "UnicodeDecodeError", "DecodingError", "ValidationError"}
     | {"APIResponseValidationError"}
@@ -79,6 +80,16 @@ def unmeasured_error(error: Exception, *, now: datetime | None = None) -> Unmeas
     if names & _CONNECTIONS:
         return Unmeasured(UnmeasuredReason.BACKEND_ERROR, f"no connection ({detail})")
     return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
+
+
+def unbilled(error: Exception) -> bool:
+    """Say whether a request was certainly not charged: refused by its status, or never sent.
+
+    Of what broke off nobody knows.
+    """
+    links = list(_chain(error))
+    names = {kind.__name__ for link in links for kind in type(link).__mro__}
+    return bool(names & _NOT_SENT) or any(_status(link) is not None for link in links)
 
 
 def malformed(detail: str) -> Unmeasured:

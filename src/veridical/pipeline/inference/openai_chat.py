@@ -28,9 +28,9 @@ from veridical.core.measurements import (
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.completions import Completion, parse_completion
 from veridical.pipeline.inference.dialect import Dialect, refusal_of
-from veridical.pipeline.inference.failures import malformed, unmeasured_error
+from veridical.pipeline.inference.failures import malformed, unbilled, unmeasured_error
 from veridical.pipeline.inference.logprobs import Reading, read_logprobs
-from veridical.pipeline.inference.prices import Bill, Usage, cost_usd
+from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
 from veridical.pipeline.inference.sampling import Plan, answer_in, sample
@@ -130,6 +130,7 @@ class OpenAIChat:
         self._dialect = Dialect(top_logprobs)
         self._has_logprobs = False
         self._without_logprobs = 0
+        self._answered = False  # by log-probabilities, or by a sample in the room that it had
         self._plan = plan
         self._price = price or partial(cost_usd, model)
         address = str(self._client.base_url)
@@ -148,6 +149,17 @@ class OpenAIChat:
         """The estimators that its estimates may come from."""
         sampled = {Estimator.SAMPLING} if self._plan else set()
         return frozenset({Estimator.LOGPROBS} | sampled)
+
+    @property
+    def most(self) -> Most:
+        """What a claim may take at most: a request for log-probabilities, and all samples.
+
+        Any reply may lack them. A model that thinks, which its first sample shows, has that one
+        taken again with room to.
+        """
+        if self._plan is None:
+            return Most()
+        return Most(self._plan.maximum + 2, self._dialect.room, certain=self._answered)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
@@ -204,7 +216,7 @@ class OpenAIChat:
         if found is NO_LOGPROBS and self._plan is not None:
             found = await self._sample(line, prompt, bill, self._plan)
         if isinstance(found, Unmeasured):
-            return found
+            return bill.failed(found)
         latency_ms = (perf_counter() - started) * 1000
         return found.estimate(
             self.info, latency_ms=latency_ms, tokens=bill.tokens, cost_usd=bill.cost_usd
@@ -227,7 +239,7 @@ class OpenAIChat:
                 self._dialect = replace(self._dialect, top_logprobs=None)
             return NO_LOGPROBS
         self._without_logprobs = 0
-        self._has_logprobs = True
+        self._has_logprobs = self._answered = True
         return read_logprobs(completion.top)
 
     async def _sample(
@@ -251,6 +263,7 @@ class OpenAIChat:
             if isinstance(completion, Unmeasured):
                 return completion
             if answer := answer_in(completion.text):
+                self._answered = True
                 return answer
             # Nothing said, or nothing but thoughts, for want of room.
             thinks = completion.cut_off and completion.text.strip()[:7] in {"", "<think>"}
@@ -274,9 +287,7 @@ class OpenAIChat:
                 failure = unmeasured_error(error)
                 further = dialect.after(refusal_of(error, failure))
                 if further is None:
-                    # What was refused is not charged; of what broke off nobody knows.
-                    refused = isinstance(getattr(error, "status_code", None), int)
-                    bill.add(Usage(0, 0) if refused else None)
+                    bill.add(Usage(0, 0) if unbilled(error) else None)
                     return failure
             else:
                 self._learn(dialect)

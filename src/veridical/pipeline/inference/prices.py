@@ -17,6 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from veridical.core.measurements import Unmeasured
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -103,6 +104,34 @@ class Price:
         return math.fsum(amounts) / _MILLION
 
 
+@dataclass(frozen=True, slots=True)
+class Most:
+    """What a claim, or a text, may take at most, as far as its backend knows.
+
+    So many `requests`, each with so many tokens of output besides those that are asked for: the one
+    word that answers a claim, or the tokens that a text may have. Where it is not `certain`, one
+    answer will show whether it is more.
+    """
+
+    requests: int = 1
+    further_output_tokens: int = 0
+    certain: bool = True
+
+
+def most_of(backend: object) -> Most:
+    """Return what a claim, or a text, may take: one request, unless there is a property `most`."""
+    most: Most = getattr(backend, "most", Most())
+    return most
+
+
+@dataclass(frozen=True, slots=True)
+class Billed(Unmeasured):
+    """A failure that says what it took; tokens and cost are None where unknown."""
+
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
 @dataclass(slots=True)
 class Bill:
     """What a claim's shares of requests came to; None once a part is unknown."""
@@ -123,6 +152,31 @@ class Bill:
             self.cost_usd = None
         else:
             self.cost_usd += cost / shares
+
+    def failed(self, failure: Unmeasured) -> Billed:
+        """Return a failure with what it took."""
+        return Billed(
+            failure.reason,
+            failure.detail,
+            failure.retry_after_s,
+            failure.stage,
+            tokens=self.tokens,
+            cost_usd=self.cost_usd,
+        )
+
+
+def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float | None]:
+    """Return what a request costs if the service puts its prompt into the cache, where it charges.
+
+    Who is to know beforehand cannot tell whether it will.
+    """
+
+    def cost(usage: Usage) -> float | None:
+        read = price(usage)
+        written = price(Usage(0, usage.output_tokens, cache_write_tokens=usage.input_tokens))
+        return read if read is None or written is None else max(read, written)
+
+    return cost
 
 
 def cost_usd(model: str, usage: Usage, table: Mapping[str, Price] | None = None) -> float | None:
@@ -158,6 +212,21 @@ def price_table(
     """
     own = {model: _parse(model, entry) for model, entry in (overrides or {}).items()}
     return MappingProxyType({**shipped_prices(), **own})
+
+
+def read_prices(path: str) -> Mapping[str, Mapping[str, float | None]]:
+    """Return what a price file says of models; `ConfigurationError` if it cannot be read."""
+    import yaml
+
+    try:
+        own = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        msg = f"the price file {path} cannot be read ({type(error).__name__})"
+        raise ConfigurationError(msg, hint="It maps models to input and output prices") from None
+    if not isinstance(own, dict) or not all(isinstance(entry, dict) for entry in own.values()):
+        msg = f"the price file {path} is not a mapping of models to prices"
+        raise ConfigurationError(msg, hint="Write MODEL: {input: 1.0, output: 4.0}")
+    return own
 
 
 @cache

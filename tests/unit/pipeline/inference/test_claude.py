@@ -36,7 +36,7 @@ from veridical.pipeline.inference.claude_messages import SCHEMA, read_reply, req
 from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probe, Probing
 from veridical.pipeline.inference.prompts import Answer
-from veridical.pipeline.inference.wrappers import wrap
+from veridical.pipeline.inference.wrappers import Budget, wrap
 from veridical.testing import check_backend
 
 pytest.importorskip("anthropic")
@@ -509,13 +509,19 @@ FAILURES = {
 }
 
 
+def plain(found: object) -> Unmeasured:
+    """Return a failure without what it took."""
+    assert isinstance(found, Unmeasured)
+    return Unmeasured(found.reason, found.detail, found.retry_after_s)
+
+
 @pytest.mark.spec("SPEC-08.42")
 @pytest.mark.parametrize(("response", "expected"), FAILURES.values(), ids=FAILURES)
 def test_a_failing_service_is_a_value_and_asked_once(
     service: Service, response: Response, expected: Unmeasured
 ) -> None:
     service.reply = lambda _: response
-    assert ask(service, FALSE) == [expected]
+    assert list(map(plain, ask(service, FALSE))) == [expected]
     assert len(service.sent) == 1
 
 
@@ -570,7 +576,7 @@ def test_one_claim_that_gets_the_rest_refused_is_left_behind(service: Service) -
     service.reply = reply
     first, second, third = ask(service, FALSE, poison, OPEN)
     assert isinstance(first, Estimate)
-    assert second == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the model refuses")
+    assert plain(second) == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the model refuses")
     assert isinstance(third, Estimate)
 
 
@@ -785,3 +791,50 @@ def test_the_real_service_tells_true_from_false() -> None:
     assert unknown.not_in_context > 0.5
     assert true.tokens
     assert true.cost_usd
+
+
+# --- what it may take --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("together", [1, 20])
+def test_no_claim_takes_more_than_the_most(service: Service, together: int) -> None:
+    def refused(sent: dict[str, Any]) -> Response:
+        if len(claims_of(sent)) > 1:
+            return MALFORMED["refusal"]
+        return answering(sent, {TRUE.claim: next(words)})
+
+    words = iter(["YES", "YES", "NO"] * 9)
+    service.reply = refused
+    backend = create(
+        base_url=service.url, api_key="k", claims_per_request=together, threshold=0.6, samples_max=9
+    )
+    anyio.run(backend.estimate, [TRUE, OPEN])
+    asked = Counter(claim for claims in service.asked for claim in claims)
+    assert asked[TRUE.claim] == backend.most.requests == (9 if together == 1 else 12)
+    alone = [sent for sent in service.sent if len(claims_of(sent)) == 1]
+    assert {sent["max_tokens"] for sent in alone} == {backend.most.further_output_tokens}
+
+
+def test_a_budget_is_not_exceeded_by_samples(service: Service) -> None:
+    queries = [Query(f"Claim {i}.", f"Context {i}. " + "word " * 800) for i in range(20)]
+    backend = create(base_url=service.url, api_key="k", price=lambda _: 0.001)
+    bounds: dict[str, Any] = {"price": lambda _: 0.001, "most": lambda: backend.most}
+    found = anyio.run(wrap(backend, max_cost_usd=0.02, **bounds).estimate, queries)
+    assert 1 <= sum(isinstance(measurement, Estimate) for measurement in found) < 20
+    assert len(service.sent) * 0.001 <= 0.02
+
+
+def test_samples_that_were_paid_for_count_when_a_later_one_fails(service: Service) -> None:
+    def reply(sent: dict[str, Any]) -> Response:
+        paid = len(service.sent) % 3
+        return answering(sent) if paid else error(500, "api_error", "x")
+
+    service.reply = reply
+    backend = create(
+        base_url=service.url, api_key="k", price=lambda usage: usage.output_tokens / 1000
+    )
+    budget = Budget(backend, max_cost_usd=1, price=lambda _: 0.01, most=lambda: backend.most)
+    (found,) = anyio.run(budget.estimate, [FALSE])
+    assert plain(found) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 500")
+    assert len(service.sent) == 3
+    assert budget.spent_usd == pytest.approx(2 * 0.017)

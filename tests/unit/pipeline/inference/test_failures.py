@@ -15,6 +15,7 @@ from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.failures import (
     malformed,
     retry_after_s,
+    unbilled,
     unmeasured_error,
     unmeasured_status,
 )
@@ -176,3 +177,10 @@ def test_errors_that_cause_each_other_end() -> None:
 
 def test_a_reply_that_is_not_understood_is_malformed() -> None:
     assert malformed("no choices") == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "no choices")
+
+
+def test_only_what_was_refused_or_never_sent_was_certainly_not_charged() -> None:
+    never = caused(openai.APIConnectionError(request=REQUEST), httpx2.ConnectError(""))
+    broken = caused(openai.APIConnectionError(request=REQUEST), httpx2.ReadError(""))
+    assert [unbilled(error) for error in (refused(500, {}), never)] == [True, True]
+    assert [unbilled(error) for error in (broken, TimeoutError(), ValueError())] == [False] * 3

@@ -23,7 +23,7 @@ from veridical.core.ports import Backend, estimators_of
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference.dialect import Dialect
 from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, OpenAIChat, create
-from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.inference.prices import Most, Usage
 from veridical.pipeline.inference.probing import Probing
 from veridical.pipeline.inference.sampling import wilson
 from veridical.pipeline.inference.services import tls
@@ -311,6 +311,12 @@ FAULTS = {
 }
 
 
+def plain(found: object) -> Unmeasured:
+    """Return a failure without what it took."""
+    assert isinstance(found, Unmeasured)
+    return Unmeasured(found.reason, found.detail, found.retry_after_s)
+
+
 @pytest.mark.spec("SPEC-08.42")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_a_value_and_the_rest_is_measured(fault: str) -> None:
@@ -322,7 +328,7 @@ def test_a_fault_is_a_value_and_the_rest_is_measured(fault: str) -> None:
     queries = [QUERY, Query("The broken bridge.", "The bridge."), QUERY]
     with serving(answer) as (server, backend):
         first, failed, last = anyio.run(backend.estimate, queries)
-    assert failed == expected
+    assert plain(failed) == expected
     assert isinstance(first, Estimate)
     assert isinstance(last, Estimate)
     assert len(server.requests) == 3, "the backend does not retry"
@@ -348,8 +354,8 @@ def test_a_server_that_is_not_there_is_a_value() -> None:
 
 def test_without_log_probabilities_nothing_is_invented() -> None:
     with serving(lambda _: Reply(said("YES")), sampling=False) as (server, backend):
-        assert one(backend) == NO_LOGPROBS
-        assert one(backend) == NO_LOGPROBS
+        assert plain(one(backend)) == NO_LOGPROBS
+        assert plain(one(backend)) == NO_LOGPROBS
     assert len(server.requests) == 2, "a reply that lacks them may be a fault"
     assert estimators_of(backend) == {Estimator.LOGPROBS}
 
@@ -395,9 +401,9 @@ def test_arguments_of_newer_models_are_found_and_remembered() -> None:
 def test_a_server_that_refuses_log_probabilities_is_not_asked_again() -> None:
     message = "You are not allowed to request logprobs from this model"
     with serving(lambda _: refusal(message, status=403), sampling=False) as (server, backend):
-        assert one(backend) == NO_LOGPROBS
+        assert plain(one(backend)) == NO_LOGPROBS
         asked = len(server.requests)
-        assert one(backend) == NO_LOGPROBS
+        assert plain(one(backend)) == NO_LOGPROBS
     assert len(server.requests) == asked == 2
 
 
@@ -413,7 +419,7 @@ def test_a_refusal_that_repeats_the_prompt_is_not_taken_for_one_of_arguments(
     body: Json | str,
 ) -> None:
     with serving(lambda _: Reply(body, 400)) as (server, backend):
-        assert one(backend) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 400")
+        assert plain(one(backend)) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 400")
     assert len(server.requests) == 1
 
 
@@ -547,6 +553,33 @@ def test_a_model_that_thinks_first_is_given_room_to() -> None:
     assert sampled == [16] + [8_000] * 6
 
 
+def test_the_most_that_a_claim_may_take_is_certain_once_one_was_answered() -> None:
+    def answer(request: Json) -> Reply:
+        if "logprobs" in request:
+            return Reply(said("", "length"))
+        if request["max_tokens"] < 100:
+            return Reply(said("", "length"))
+        return Reply(said(next(words)))
+
+    words = iter(["YES", "YES", "NO"] * 9)
+    with serving(answer, samples_max=9, threshold=0.6) as (server, backend):
+        assert backend.most == Most(11, 16, certain=False)
+        one(backend)
+    assert backend.most == Most(11, 8_000)
+    assert len(server.requests) == 11
+
+
+@pytest.mark.parametrize(
+    ("sampling", "most"), [(True, Most(12, 16)), (False, Most())], ids=["sampling", "none"]
+)
+def test_any_reply_may_lack_log_probabilities_and_samples_follow(
+    sampling: bool, most: Most
+) -> None:
+    with serving(sampling=sampling) as (_, backend):
+        one(backend)
+    assert backend.most == most
+
+
 def test_a_refusal_for_want_of_room_is_understood() -> None:
     def answer(request: Json) -> Reply:
         if request["max_tokens"] < 100:
@@ -564,7 +597,7 @@ def test_replies_that_are_no_answer_are_a_malformed_reply(text: str) -> None:
     with serving(without_logprobs(lambda: text)) as (_, backend):
         found = one(backend)
     detail = "the reply does not begin with an answer"
-    assert found == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
+    assert plain(found) == Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
 
 
 @pytest.mark.spec("SPEC-08.42")
@@ -576,7 +609,7 @@ def test_a_server_that_fails_while_samples_are_taken_is_asked_no_more() -> None:
 
     with serving(answer) as (server, backend):
         found = one(backend)
-    assert found == Unmeasured(UnmeasuredReason.RATE_LIMITED, "HTTP 429", 3.0)
+    assert plain(found) == Unmeasured(UnmeasuredReason.RATE_LIMITED, "HTTP 429", 3.0)
     assert len(server.requests) == 2
 
 

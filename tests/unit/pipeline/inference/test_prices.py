@@ -14,6 +14,7 @@ from veridical.pipeline.inference.prices import (
     Price,
     Usage,
     cost_usd,
+    dearest,
     price_of,
     price_table,
     shipped_prices,
@@ -169,3 +170,20 @@ def test_every_shipped_price_says_where_it_stands_and_when() -> None:
         price = shipped_prices()[model]
         assert 0 < (price.cached_input or 0) < price.input < price.output
         assert price.cache_write is None or price.input < price.cache_write < price.output
+
+
+@given(prices, st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_no_request_is_dearer_than_the_dearest(price: Price, read: int, new: int, out: int) -> None:
+    most = dearest(price.cost_usd)(Usage(read + new, out))
+    assert most is not None
+    charged = price.cost_usd(Usage(read, out, cache_write_tokens=new))
+    assert charged is not None
+    assert charged <= most * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("price", "usd"), [(Price(1.0, 4.0), 1.0), (None, None)])
+def test_without_a_price_for_writing_the_one_for_reading_counts(
+    price: Price | None, usd: float | None
+) -> None:
+    found = dearest(lambda usage: None if price is None else price.cost_usd(usage))
+    assert found(Usage(MILLION, 0)) == usd

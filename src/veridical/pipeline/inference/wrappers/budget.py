@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import anyio
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
+from veridical.pipeline.inference.prices import Billed, Most
 from veridical.pipeline.inference.wrappers.asking import (
+    MAY_BE_BILLED,
     Asked,
     I,
     Q,
@@ -20,14 +24,14 @@ from veridical.pipeline.inference.wrappers.asking import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from veridical.pipeline.inference.prices import Usage
 
 UNKNOWN = Unmeasured(UnmeasuredReason.DISABLED, "cost unknown, and a budget is set")
 REACHED = Unmeasured(UnmeasuredReason.DISABLED, "cost budget reached")
 
-_MAY_BE_BILLED = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.MALFORMED_REPLY})
+_WAIT_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,17 @@ class Budget(Wrapper[Q, R, I]):
     """Asks only as long as the cost stays within `max_cost_usd`, over the life of this object.
 
     `price` gives the US dollars that a request of such a usage costs with this backend, None if it
-    is not known: then nothing is asked. The price is put aside before a query goes out, and settled
-    by what the estimate says it cost. Where it says nothing, and where a reply was late or
-    malformed and may have been billed, the price counts; a query that failed otherwise is free.
+    is not known: then nothing is asked. `most` says what a query may take at most. The price of all
+    that is put aside before a query goes out, and settled by what the estimate, or a failure that
+    was `Billed`, says it cost. Where neither says it, and where a reply was late or malformed and
+    may have been billed, the price counts; a query that failed otherwise is free.
+
+    What is not covered until others are settled waits for them. As long as `most` is not certain,
+    one query goes at a time.
 
     Tokens are estimated from the lengths of the texts, those of a text to be written are as many as
-    it may have; once a query has cost more than was put
-    aside for it, more is put aside for all, by the greatest ratio seen.
+    it may have; once a query has cost more than it is priced at, more is put aside for all, by the
+    greatest ratio seen.
     """
 
     def __init__(
@@ -57,6 +65,7 @@ class Budget(Wrapper[Q, R, I]):
         *,
         max_cost_usd: float,
         price: Callable[[Usage], float | None],
+        most: Callable[[], Most] = Most,
     ) -> None:
         super().__init__(backend)
         if not max_cost_usd >= 0:
@@ -64,58 +73,102 @@ class Budget(Wrapper[Q, R, I]):
             raise ConfigurationError(msg, hint="Leave it out to spend without a bound")
         self._limit = max_cost_usd
         self._price = price
+        self._most = most
         self._lock = threading.Lock()
         self._ratio = 1.0
+        self._under_way = 0
         self.spent_usd = 0.0
         self.reserved_usd = 0.0
 
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Ask for the queries that the budget still covers, in order."""
         found: list[R | Unmeasured] = [REACHED] * len(queries)
-        held: dict[int, _Hold] = {}
-        for i, query in enumerate(queries):
-            price = self._price(estimated_usage(query))
-            if price is None or not 0 <= price < math.inf:
+        left = {i: estimated_usage(query) for i, query in enumerate(queries)}
+        while left:
+            prices = {i: self._priced(usage) for i, usage in left.items()}
+            held, later = self._hold(prices)
+            if held:
+                asked = [queries[i] for i in held]
+                measured = await self._ask(asked, [left[i] for i in held], list(held.values()))
+                for i, measurement in zip(held, measured, strict=True):
+                    found[i] = measurement
+            elif later:
+                await anyio.sleep(_WAIT_S)
+            else:
+                break
+            left = {i: usage for i, usage in left.items() if i not in held}
+        for i in left:
+            if prices[i] is None:
                 found[i] = UNKNOWN
-            elif hold := self._hold(price):
-                held[i] = hold
+        return found
+
+    async def _ask(
+        self, queries: Sequence[Q], usages: Sequence[Usage], held: Sequence[_Hold]
+    ) -> list[R | Unmeasured]:
         # Cancelled on the way: it may have been billed.
         measured: list[R | Unmeasured] = [Unmeasured(UnmeasuredReason.TIMEOUT)] * len(held)
         try:
-            measured = await ask(self.wrapped, [queries[i] for i in held])
+            measured = await ask(self.wrapped, queries)
         except VeridicalError:
             measured = [Unmeasured(UnmeasuredReason.BACKEND_ERROR)] * len(held)
             raise
         finally:
-            for hold, measurement in zip(held.values(), measured, strict=True):
-                self._settle(hold, measurement)
-        for i, measurement in zip(held, measured, strict=True):
-            found[i] = measurement
-        return found
+            for usage, hold, measurement in zip(usages, held, measured, strict=True):
+                self._settle(hold, measurement, self._priced(usage))
+        return measured
 
-    def _hold(self, price: float) -> _Hold | None:
-        """Put the price of a query aside; None if the budget does not cover it."""
+    def _priced(self, usage: Usage) -> float | None:
+        """Return what a query may cost at most, by what is known of the backend by now."""
+        most = self._most()
+        output_tokens = usage.output_tokens + most.further_output_tokens
+        price = self._price(replace(usage, output_tokens=output_tokens))
+        if price is None or not 0 <= price < math.inf:
+            return None
+        return price * most.requests
+
+    def _hold(self, prices: Mapping[int, float | None]) -> tuple[dict[int, _Hold], bool]:
+        """Put aside the prices of queries; say whether more may be covered once others are settled.
+
+        They are as many as the budget covers, but one at a time as long as `most` is not certain.
+        """
+        held: dict[int, _Hold] = {}
+        later = False
+        certain = self._most().certain
         with self._lock:
-            hold = _Hold(price, price * self._ratio)
-            if self.spent_usd + self.reserved_usd + hold.amount > self._limit:
-                return None
-            self.reserved_usd += hold.amount
-            return hold
+            for i, price in prices.items():
+                if price is None:
+                    continue
+                hold = _Hold(price, price * self._ratio)
+                alone = certain or not self._under_way
+                if alone and self.spent_usd + self.reserved_usd + hold.amount <= self._limit:
+                    held[i] = hold
+                    self.reserved_usd += hold.amount
+                    self._under_way += 1
+                later = later or self.spent_usd + hold.amount <= self._limit
+            return held, later and self._under_way > 0
 
-    def _settle(self, hold: _Hold, measurement: R | Unmeasured) -> None:
+    def _settle(self, hold: _Hold, measurement: R | Unmeasured, price: float | None) -> None:
+        """Count what a query has cost; `price` is what it is priced at by now."""
         cost = _cost(measurement, hold.amount)
         with self._lock:
-            self.reserved_usd = max(0.0, self.reserved_usd - hold.amount)
+            self._under_way -= 1
+            left = self.reserved_usd - hold.amount
+            self.reserved_usd = max(0.0, left) if self._under_way else 0.0
             self.spent_usd += cost
-            if hold.price > 0:
-                self._ratio = max(self._ratio, cost / hold.price)
+            price = max(hold.price, price or 0.0)
+            if price > 0:
+                self._ratio = max(self._ratio, cost / price)
 
 
 def _cost(measurement: Estimate | Generated | Unmeasured, held: float) -> float:
     """Return what a query has cost; as much as was held for it where nobody says."""
-    if isinstance(measurement, Unmeasured):
-        return held if measurement.reason in _MAY_BE_BILLED else 0.0
-    if isinstance(measurement, Estimate) and measurement.cached:
-        return 0.0
-    cost = measurement.cost_usd
+    cost: float | None
+    if isinstance(measurement, Billed):
+        cost = measurement.cost_usd
+    elif isinstance(measurement, Unmeasured):
+        cost = None if measurement.reason in MAY_BE_BILLED else 0.0
+    elif isinstance(measurement, Estimate) and measurement.cached:
+        cost = 0.0
+    else:
+        cost = measurement.cost_usd
     return held if cost is None or not 0 <= cost < math.inf else cost

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.prices import Most
 from veridical.pipeline.inference.wrappers.breaker import Breaker
 from veridical.pipeline.inference.wrappers.budget import Budget
 from veridical.pipeline.inference.wrappers.cache import DAY_S, Cache
@@ -60,6 +61,7 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     slot_wait_s: float | None = None,
     max_cost_usd: float | None = None,
     price: Callable[[Usage], float | None] | None = None,
+    most: Callable[[], Most] = Most,
     breaker_failures: int | None = None,
     breaker_reset_s: float = 30.0,
     batch: int = 1,
@@ -77,7 +79,8 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
 
     `batch` is how many queries on one context a request of this backend carries, and with that the
     unit of the deadline and the limits; `concurrency` how many requests are under way at once. A
-    budget needs `price`; without one every cost is unknown and nothing is asked.
+    budget needs `price`; without one every cost is unknown and nothing is asked. `most` says what a
+    query may take at most.
     `ConfigurationError` for values that make no sense.
     """
     if batch < 1:
@@ -86,7 +89,8 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     if breaker_failures is not None:
         backend = Breaker(backend, failures=breaker_failures, reset_s=breaker_reset_s)
     if max_cost_usd is not None:
-        backend = Budget(backend, max_cost_usd=max_cost_usd, price=price or _unknown)
+        priced = price or _unknown
+        backend = Budget(backend, max_cost_usd=max_cost_usd, price=priced, most=most)
     if (concurrency, requests_per_minute, tokens_per_minute) != (None, None, None):
         backend = Limits(
             backend,

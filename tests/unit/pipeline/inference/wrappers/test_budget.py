@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.inference.prices import Billed, Most, Usage
+from veridical.pipeline.inference.wrappers.asking import estimated_usage
 from veridical.pipeline.inference.wrappers.budget import REACHED, UNKNOWN, Budget
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 
@@ -71,6 +72,66 @@ def test_where_the_price_is_not_known_nothing_is_asked(price: float | None) -> N
     assert fake.queries == []
 
 
+def test_all_that_a_query_may_take_is_put_aside() -> None:
+    seen: list[int] = []
+
+    def price(usage: Usage) -> float:
+        seen.append(usage.output_tokens)
+        return 0.01
+
+    fake = costing(0.03)
+    budget = Budget(fake, max_cost_usd=0.1, price=price, most=lambda: Most(3, 95))
+    assert list(anyio.run(budget.estimate, queries(5))).count(REACHED) == 2
+    assert len(fake.queries) == 3
+    assert set(seen) == {96}
+
+
+def test_what_took_less_than_it_might_leaves_room_for_the_rest_of_the_batch() -> None:
+    fake = costing(0.01)
+    budget = Budget(fake, max_cost_usd=0.1, price=a_cent, most=lambda: Most(4))
+    assert list(anyio.run(budget.estimate, queries(6))).count(REACHED) == 0
+    assert budget.spent_usd == pytest.approx(0.06)
+    # Four cents that are put aside would do no more.
+    assert list(anyio.run(budget.estimate, queries(2))).count(REACHED) == 1
+
+
+def test_as_long_as_the_most_is_not_certain_one_query_goes_at_a_time() -> None:
+    class Showing(FakeBackend):
+        most = Most(certain=False)
+        sizes: list[int] = []  # noqa: RUF012 -- of one test
+
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            self.sizes.append(len(queries))
+            await anyio.sleep(0.01)
+            if len(self.sizes) == 2:
+                self.most = Most(3)
+            return await super().estimate(queries)
+
+    fake = Showing(lambda _: replace(GOOD, cost_usd=0.03))
+    budget = Budget(fake, max_cost_usd=1, price=a_cent, most=lambda: fake.most)
+
+    async def at_once() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(budget.estimate, queries(4))
+            tasks.start_soon(budget.estimate, queries(1))
+
+    anyio.run(at_once)
+    assert fake.sizes[:2] == [1, 1]
+    assert len(fake.sizes) < 5
+    assert budget.spent_usd == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize(("cost", "counted"), [(0.004, 0.004), (0.0, 0.0), (None, 0.01)])
+@pytest.mark.parametrize("reason", UnmeasuredReason)
+def test_a_failure_costs_what_it_says_that_it_took(
+    reason: UnmeasuredReason, cost: float | None, counted: float
+) -> None:
+    billed = Billed(reason, tokens=5, cost_usd=cost)
+    budget = Budget(FakeBackend(lambda _: billed), max_cost_usd=1, price=a_cent)
+    anyio.run(budget.estimate, queries(1))
+    assert budget.spent_usd == pytest.approx(counted)
+
+
 def test_where_the_cost_is_not_told_the_price_counts() -> None:
     budget = Budget(costing(None), max_cost_usd=0.025, price=a_cent)
     assert list(anyio.run(budget.estimate, queries(3))).count(REACHED) == 1
@@ -123,6 +184,25 @@ def test_what_is_under_way_counts_too() -> None:
     assert len(slow.queries) == 4
 
 
+def test_what_others_have_put_aside_is_waited_for_if_it_may_come_back() -> None:
+    class Slow(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            await anyio.sleep(0.01)
+            return await super().estimate(queries)
+
+    slow = Slow(lambda _: replace(GOOD, cost_usd=0.001))
+    budget = Budget(slow, max_cost_usd=0.025, price=a_cent)
+
+    async def at_once() -> None:
+        async with anyio.create_task_group() as tasks:
+            for query in queries(10):
+                tasks.start_soon(budget.estimate, [query])
+
+    anyio.run(at_once)
+    assert len(slow.queries) == 10
+    assert budget.reserved_usd == 0
+
+
 def test_what_was_cancelled_may_have_been_billed() -> None:
     class Hanging(FakeBackend):
         async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
@@ -158,11 +238,13 @@ cents = st.floats(0, 0.05)
 def test_what_costs_no_more_than_its_price_never_exceeds_the_budget(
     costs: list[tuple[float, float | None]], limit: float
 ) -> None:
-    prices = iter([price for price, _ in costs])
+    prices = [price for price, _ in costs]
     actual = {f"claim {i}": p if s is None else p * s for i, (p, s) in enumerate(costs)}
     fake = FakeBackend(lambda query: replace(GOOD, cost_usd=actual[query.claim]))
-    budget = Budget(fake, max_cost_usd=limit, price=lambda _: next(prices))
-    anyio.run(budget.estimate, queries(len(costs)))
+    asked = [Query(f"claim {i}", "four" * i) for i in range(len(costs))]
+    nth = {estimated_usage(query).input_tokens: i for i, query in enumerate(asked)}
+    budget = Budget(fake, max_cost_usd=limit, price=lambda usage: prices[nth[usage.input_tokens]])
+    anyio.run(budget.estimate, asked)
     assert sum(actual[query.claim] for query in fake.queries) <= limit + 1e-9
     assert budget.spent_usd <= limit + 1e-9
 
