@@ -423,6 +423,12 @@ def test_a_cascade_that_is_configured_is_asked(monkeypatch: pytest.MonkeyPatch) 
         ("anything", {"token": "hidden-1"}),
         ("store.url", "postgresql://user:hidden-1@host/db"),
         ("store.url", "https://hidden-1:@host"),
+        ("store.url", "postgresql://user:hid/den?hidden#hidden@hidden@db.example/veridical"),
+        ("openai.base_url", "https://hidden-1@host/v1"),
+        ("openai.base_url", "https://host/v1?a=b&api_key=hidden-1&c=d"),
+        ("openai.base_url", "https://host/v1?key=hidden-1"),
+        ("openai.extra_body", {"authorization": "hidden-1"}),
+        ("openai.extra_body", {"headers": {"X-API-Key": "hidden-1"}}),
     ],
 )
 def test_a_secret_is_not_shown(key: str, value: object) -> None:
@@ -438,6 +444,8 @@ def test_a_secret_is_not_shown(key: str, value: object) -> None:
         ("limits.tokens_per_minute", 5),
         ("max_tokens", 5),
         ("openai.base_url", "http://127.0.0.1:8080/v1?at=a@b"),
+        ("openai.base_url", "https://host/v1?keys=1&max_tokens=2#token=3"),
+        ("store.url", "postgresql://user@host:5432/db?application_name=a"),
         ("token_budget", [1, {"a": 2}]),
     ],
 )

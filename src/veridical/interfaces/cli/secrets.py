@@ -7,15 +7,21 @@ from typing import Any
 
 MASK = "***"
 
-_SECRET_KEY = re.compile(r"(?:^|[._-])(?:api_?key|token|password|passwd|secret)$", re.IGNORECASE)
-_CREDENTIALS = re.compile(r"(?<=://)[^/?#\s@]*:[^/?#\s]*@")
+_SECRET_KEY = re.compile(
+    r"(?:^|[._-])(?:api[_-]?key|token|password|passwd|secret|authorization)$", re.IGNORECASE
+)
+_SECRET_OPTION = re.compile(rf"{_SECRET_KEY.pattern}|^(?:key|sig|signature)$", re.IGNORECASE)
+_OF_SITE = re.compile(r"^[^/?#\s]*@")
+# The password of a database may hold what ends the name of a server elsewhere.
+_OF_DATABASE = re.compile(r"^[^:/@\s]*:.*@", re.DOTALL)
+_OPTION = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]+")
 
 
 def shown_value(key: str, value: Any) -> Any:  # noqa: ANN401 -- whatever a setting may be
     """Return the value of the setting `key` (dotted) for people to see; a secret becomes `***`.
 
-    Secret is what has a type of pydantic's that hides it, what is named like a secret, and the
-    credentials in a URL. A secret that is not set stays None.
+    Secret is what has a type of pydantic's that hides it, what is named like a secret, also among
+    the options of a URL, and the credentials in one. A secret that is not set stays None.
     """
     if value is None:
         return None
@@ -26,5 +32,18 @@ def shown_value(key: str, value: Any) -> Any:  # noqa: ANN401 -- whatever a sett
     if isinstance(value, dict):
         return {name: shown_value(f"{key}.{name}", item) for name, item in value.items()}
     if isinstance(value, str):
-        return _CREDENTIALS.sub(f"{MASK}@", value)
+        return _shown_url(value)
     return value
+
+
+def _shown_url(value: str) -> str:
+    """Return a text in which URLs have neither credentials nor secret options."""
+
+    def option(found: re.Match[str]) -> str:
+        return f"{found[1]}={MASK}" if _SECRET_OPTION.search(found[1]) else found[0]
+
+    scheme, there, rest = value.partition("://")
+    if not there:
+        return value
+    credentials = _OF_SITE if scheme.lower() in {"http", "https"} else _OF_DATABASE
+    return _OPTION.sub(option, f"{scheme}://{credentials.sub(f'{MASK}@', rest, count=1)}")
