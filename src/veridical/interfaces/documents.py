@@ -7,7 +7,7 @@ import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.types import Source, ensure_text
 from veridical.errors import DocumentError, SourceError
@@ -15,8 +15,10 @@ from veridical.interfaces.formats import Format, decode, format_of, to_text
 from veridical.interfaces.records import SHAPES, NotRecords, Record, json_records, jsonl_records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
+
+    Own: TypeAlias = Mapping[tuple[int, int] | None, str]
 
 STDIN = "-"
 MAX_BYTES = 256 * 1024 * 1024
@@ -71,12 +73,19 @@ def read_text(argument: str, what: str) -> str:
     return text
 
 
-def read_sources(arguments: Sequence[str]) -> Documents:
-    """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input."""
+def read_sources(
+    arguments: Sequence[str], *, checked: str = "", written: Iterable[Path] = ()
+) -> Documents:
+    """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input.
+
+    The file that is `checked` and the reports that are `written` are evidence of nothing: they are
+    skipped in a folder, and a `SourceError` if they are named.
+    """
     if not arguments:
         msg = "there are no sources"
         raise SourceError(msg, hint="Name at least one with --source [ID=]PATH")
-    items = [item for argument in arguments for item in _read_argument(argument)]
+    own = _own(checked, written)
+    items = [item for argument in arguments for item in _read_argument(argument, own)]
     found = [item for item in items if isinstance(item, _Found)]
     notices = [item for item in items if isinstance(item, Notice)]
     notices += [Notice(item.path, item.remark) for item in found if item.remark]
@@ -109,11 +118,15 @@ def shown(path: str | Path) -> str:
 # --- one argument ----------------------------------------------------------------------------
 
 
-def _read_argument(argument: str) -> list[_Found | Notice]:
+def _read_argument(argument: str, own: Own) -> list[_Found | Notice]:
     source_id, path = _split_id(argument)
     if path != STDIN and _is_folder(path):
-        return _read_folder(Path(path), named=bool(source_id))
-    data = _read(path, "standard input" if path == STDIN else shown(path))
+        return _read_folder(Path(path), own, named=bool(source_id))
+    place = "standard input" if path == STDIN else shown(path)
+    if reason := own.get(_identity(path)):
+        msg = f"{place} is no source: {reason}"
+        raise SourceError(msg, hint="Name what the answer was written from")
+    data = _read(path, place)
     found = _convert(data, path, source_id or _name(path), named=bool(source_id))
     if isinstance(found, Notice):
         msg = f"{found.path} {found.reason}"
@@ -123,6 +136,9 @@ def _read_argument(argument: str) -> list[_Found | Notice]:
 
 def _split_id(argument: str) -> tuple[str, str]:
     """Split `[ID=]PATH`; a path that exists and holds a "=" is a path."""
+    if not argument:
+        msg = "a source has no path"
+        raise SourceError(msg, hint="Write PATH or ID=PATH; '.' is the folder you are in")
     source_id, equals, path = argument.partition("=")
     if not equals or _exists(argument):
         return "", argument
@@ -130,6 +146,23 @@ def _split_id(argument: str) -> tuple[str, str]:
         msg = f"{shown(argument)} is not a source"
         raise SourceError(msg, hint="Write PATH or ID=PATH")
     return source_id, path
+
+
+def _own(checked: str, written: Iterable[Path]) -> Own:
+    """Return what is no evidence by its file, and why."""
+    reasons = {str(path): "the report is written there" for path in written}
+    reasons |= {checked: "it is what is checked"} if checked else {}
+    found = {_identity(path): reason for path, reason in reasons.items()}
+    return {identity: reason for identity, reason in found.items() if identity is not None}
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from others, whatever names lead to it; None if it is no file."""
+    try:
+        status = os.fstat(sys.stdin.fileno()) if path == STDIN else Path(path).stat()
+    except (OSError, ValueError, AttributeError):  # standard input may be closed, or None
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
 def _exists(path: str) -> bool:
@@ -152,11 +185,11 @@ def _name(path: str) -> str:
     return os.fsencode(Path(path).name).decode("utf-8", "replace") or path
 
 
-def _read_folder(folder: Path, *, named: bool) -> list[_Found | Notice]:
+def _read_folder(folder: Path, own: Own, *, named: bool) -> list[_Found | Notice]:
     if named:
         msg = f"{shown(folder)} is a folder, and an id names one document"
         raise SourceError(msg, hint="Leave the id out: files get their path in the folder")
-    items = [_read_folder_file(path, folder) for path in _files(folder)]
+    items = [_read_folder_file(path, folder, own) for path in _files(folder)]
     if not any(isinstance(item, _Found) for item in items):
         msg = f"{shown(folder)} holds no document that can be read ({len(items)} files skipped)"
         raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF or JSON files there")
@@ -175,10 +208,12 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _read_folder_file(path: Path, folder: Path) -> _Found | Notice:
+def _read_folder_file(path: Path, folder: Path, own: Own) -> _Found | Notice:
     place = shown(path)
     if not path.is_file():
         return Notice(place, "skipped, not a regular file")
+    if reason := own.get(_identity(str(path))):
+        return Notice(place, f"skipped, {reason}")
     data = _read(str(path), place)
     if reason := _unsupported(str(path), data):
         return Notice(place, f"skipped, {reason}")

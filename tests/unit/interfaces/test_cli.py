@@ -191,8 +191,8 @@ def test_files_that_were_skipped_are_noted(folder: Path) -> None:
     for number in range(7):
         (folder / f"junk{number}").write_bytes(b"\0")
     result = run("check", "answer.md", "--source", str(folder), "--json")
-    assert result.stderr.count("skipped, not UTF-8 text") == 5
-    assert "note: and 2 more files like these" in result.stderr
+    assert result.stderr.count("skipped, not UTF-8 text") == 4
+    assert "note: and 3 more files like these" in result.stderr
     assert json.loads(result.stdout)
 
 

@@ -112,9 +112,10 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 
     settings = Settings.load(config, backend=backend)
     given = source or []
-    ensure_writable([html] if html else [], [trace, *map(path_of, given)])
+    written = [html] if html else []
+    ensure_writable(written, [trace, *map(path_of, given)])
     read = _said(_read(trace, given), question, answer)
-    sources = _sources(given, quiet=quiet)
+    sources = _sources(given, trace, written, quiet=quiet)
     wanted = settings.hallucination.trace_auditing.check_post_hoc if post_hoc is None else post_hoc
     named = (text_model or settings.text_model) if wanted else None
     with progress_bar(wanted=not (quiet or json)) as progress:
@@ -145,12 +146,14 @@ def _said(trace: Trace, question: str | None, answer: str | None) -> Trace:
     return replace(trace, question=asked, answer=trace.answer if answer is None else answer)
 
 
-def _sources(given: Sequence[str], *, quiet: bool) -> tuple[Source, ...]:
+def _sources(
+    given: Sequence[str], trace: str, written: Sequence[Path], *, quiet: bool
+) -> tuple[Source, ...]:
     from veridical.interfaces.documents import read_sources
 
     if not given:
         return ()
-    documents = read_sources(given)
+    documents = read_sources(given, checked=trace, written=written)
     if not quiet:
         for notice in documents.notices[:NOTICES_SHOWN]:
             say("note", str(notice))

@@ -165,7 +165,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     settings = Settings.load(config, backend=backend, policy=policy)
     files = _Files(html, sarif, junit)
     ensure_writable(files.given, [answer, *map(path_of, source)])
-    case = _read(answer, source, question)
+    case = _read(answer, source, question, files)
     _say_notices(case.notices, quiet=quiet)
     with progress_bar(wanted=not (quiet or json)) as progress:
         report = _run(settings, case, progress)
@@ -179,13 +179,13 @@ def parse_windows(text: str | None) -> int | str | None:
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
-def _read(answer: str, sources: Sequence[str], question: str | None) -> _Case:
+def _read(answer: str, sources: Sequence[str], question: str | None, files: _Files) -> _Case:
     from veridical.interfaces.documents import ensure_one_stdin, read_answer, read_sources
 
     ensure_one_stdin(answer, sources)
     if question is not None:
         ensure_text(question, "--question")
-    documents = read_sources(sources)
+    documents = read_sources(sources, checked=answer, written=files.given)
     return _Case(read_answer(answer), documents.sources, question, documents.notices)
 
 

@@ -86,7 +86,7 @@ def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...]:
     if STDIN in map(path_of, sources):
         msg = "standard input is where the shell reads its lines"
         raise ConfigurationError(msg, hint="Name a file with --source")
-    found = read_sources(sources)
+    found = read_sources(sources, checked=STDIN)
     if not quiet:
         for notice in found.notices:
             say("note", str(notice))

@@ -89,9 +89,9 @@ def _sources(shell: Shell, argument: str) -> None:
 
 
 def _add(shell: Shell, path: str) -> None:
-    from veridical.interfaces.documents import read_sources
+    from veridical.interfaces.documents import STDIN, read_sources
 
-    found = read_sources([path])
+    found = read_sources([path], checked=STDIN)
     taken = [source.id for source in found.sources if source.id in shell.sources]
     if taken:
         msg = f"there are sources with these ids already: {', '.join(taken)}"
