@@ -241,7 +241,7 @@ class _Exchange:
         settling = Settling(self.asked, judged, first.calling)
         for event in best.transcript.shown(best.kept, settling):
             yield event
-        yield best.transcript.closing(settling, best.end) if judged else best.end
+        yield best.closing(settling) if judged else best.end
 
     async def _another(self, answer: str, guidance: str) -> Upstreams:
         body = self.asked.again(answer, guidance)

@@ -195,18 +195,25 @@ def _without(event: bytes, hidden: Collection[int]) -> bytes:
 class Heard:
     """One stream that was listened to; `kept` are the events that were held back.
 
-    `end` is the event that ends it, and what comes behind that.
+    `end` is the event that ends it, and what comes behind that; a `loose` stream has no such event,
+    and its last one is not ended by a blank line.
     """
 
     transcript: Transcript = field(default_factory=ChatTranscript)
     kept: list[bytes] = field(default_factory=list)
     end: bytes = b""
     broke_off: bool = False
+    loose: bool = False
 
     @property
     def unusable(self) -> bool:
         """Whether it is no answer in text."""
         return self.broke_off or self.transcript.failed or bool(self.transcript.calling)
+
+    def closing(self, settling: Settling) -> bytes:
+        """Return the events that end it, apart from one that was never ended."""
+        events = self.transcript.closing(settling, self.end)
+        return b"\n\n" + events if self.loose and events else events
 
     async def listen(self, reply: Response) -> AsyncIterator[bytes]:
         """Return its events as they come, except for the one that ends it."""
@@ -224,9 +231,10 @@ class Heard:
                     # Noted only now: the client does not wait for it.
                     self.transcript.note(said)
             rest = events.rest()
-            if self.transcript.ends(data_of(rest)):
+            if self.end or self.transcript.ends(data_of(rest)):
                 self.end += rest
             elif rest:
+                self.loose = True
                 yield rest
                 self.transcript.note(data_of(rest))
         except httpx2.HTTPError:

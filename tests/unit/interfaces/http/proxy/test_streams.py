@@ -1,12 +1,23 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, data_of
+pytest.importorskip("fastapi")
+
+import httpx2
+
+from _upstream import Upstream
+from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, Heard, data_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
 
 ENDS = st.sampled_from([b"\n", b"\r\n"])
 LINES = st.sampled_from([b'data: {"a": 1}', b"data:x", b": note", b"event: e", b"id: 7"])
@@ -68,3 +79,77 @@ def test_no_chunk_breaks_it(chunk: object) -> None:
     heard.note(json.dumps(chunk).encode())
     heard.note(b"\xff{")
     assert all(isinstance(text, str) for text in heard.whole().values())
+
+
+# --- what an upstream leaves unterminated ----------------------------------------------------
+
+MESSAGES = [{"role": "user", "content": "The bridge opened in 1998. It carries eight lanes."}]
+SAID = b'data: {"id": "c1", "choices": [{"index": 0, "delta": {"content": "It has six lanes."}}]}'
+COMPLETED = (
+    b'data: {"type": "response.completed", "response": {"id": "r1", "output": [{"type": "message",'
+    b' "content": [{"type": "output_text", "text": "It has six lanes."}]}]}}'
+)
+
+
+def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
+    """Return what is heard of a stream, and its end."""
+
+    async def sent() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+
+    async def listen() -> tuple[bytes, bytes]:
+        heard = Heard()
+        events = [event async for event in heard.listen(httpx2.Response(200, content=sent()))]
+        return b"".join(events), heard.end
+
+    return asyncio.run(listen())
+
+
+@settings(max_examples=50)
+@given(st.binary(max_size=20), st.integers(0, 60))
+@example(b": trailing", 0)
+@example(b"data: more\n", 0)
+def test_what_comes_behind_the_end_stays_behind_it(behind: bytes, cut: int) -> None:
+    end = b"data: [DONE]\n\n" + behind
+    whole = SAID + b"\n\n" + end
+    assert listened([whole[:cut], whole[cut:]]) == (SAID + b"\n\n", end)
+
+
+def told(back: bytes) -> list[dict[str, Any]]:
+    """Return the objects that a client reads out of a stream."""
+    found = [data_of(event) for event in Events().feed(back)]
+    return [json.loads(data) for data in found if data.startswith(b"{")]
+
+
+@pytest.mark.parametrize("on_failure", ["pass", "flag", "retry", "block"])
+@pytest.mark.parametrize(
+    ("path", "last", "behind"),
+    [
+        ("chat/completions", SAID, b"data: [DONE]\n\n: trailing"),
+        ("chat/completions", SAID, b"data: [DONE]\n"),
+        ("responses", COMPLETED, b"data: [DONE]\n"),
+        ("responses", COMPLETED, b": trailing"),
+    ],
+)
+def test_the_verdict_comes_before_what_is_behind_the_end(
+    start: Callable[..., str], path: str, last: bytes, behind: bytes, on_failure: str
+) -> None:
+    said = b'data: {"type": "response.output_text.delta", "delta": "It has six lanes."}\n\n'
+    sent = (said if path == "responses" else b"") + last + b"\n\n" + behind
+    url = start(Upstream([[sent]] * 3), on_failure=on_failure)
+    body = {"messages": MESSAGES, "input": MESSAGES, "stream": True}
+    back = httpx2.post(f"{url}/{path}", json=body).content
+    assert back.endswith(behind)
+    assert b'"veridical"' in json.dumps(told(back)).encode()
+
+
+@pytest.mark.parametrize("behind", [b"", b"\n", b"\r"])
+def test_the_verdict_is_apart_from_an_event_that_was_never_ended(
+    start: Callable[..., str], behind: bytes
+) -> None:
+    url = start(Upstream([[SAID + behind]]))
+    body = {"messages": MESSAGES, "stream": True}
+    back = httpx2.post(f"{url}/chat/completions", json=body).content
+    assert back.startswith(SAID + behind)
+    assert told(back)[-1]["veridical"]["outcome"] == "flagged"
