@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -22,7 +22,7 @@ from veridical.evidence import ground_quotes
 from veridical.interfaces.mcp import answers, arguments
 
 if TYPE_CHECKING:
-    from veridical.core.ports import Backend
+    from veridical.core.ports import Backend, TextModel
     from veridical.memory import Memory
     from veridical.settings import Settings
 
@@ -111,9 +111,9 @@ class Toolbox:
         """Close what was opened."""
         if self._memory is not None:
             self._memory.close()
-        close = getattr(self._backend, "close", None)
-        if close is not None:
-            close()
+        for part in (self._backend, self.__dict__.get("_text_model")):  # if it was needed
+            if close := getattr(part, "close", None):
+                close()
 
     # --- the tools ---------------------------------------------------------------------------
 
@@ -139,13 +139,11 @@ class Toolbox:
         """Audit a trace."""
         steps = [step.model_dump(exclude_none=True) for step in given.steps]
         trace = replace(auditing.parse_trace(steps), question=given.question, answer=given.answer)
-        named = self._settings.text_model
-        model = None if named is None else build_text_model(self._settings, named)
         audit = await auditing.audit(
             trace,
             self._verifier,
             sources=given.sources,
-            executor=auditing.Executor(self._backend, model),
+            executor=auditing.Executor(self._backend, self._text_model),
         )
         return answers.audited(audit)
 
@@ -167,6 +165,12 @@ class Toolbox:
         # One more than is shown: are there more?
         find = partial(memory.facts, text=given.words, entity=given.about, limit=given.limit + 1)
         return answers.recalled(await anyio.to_thread.run_sync(find), given.limit)
+
+    @cached_property
+    def _text_model(self) -> TextModel | None:
+        """The text model, if one is configured; its budget and its limits hold for all calls."""
+        named = self._settings.text_model
+        return None if named is None else build_text_model(self._settings, named)
 
     async def _opened(self) -> Memory:
         async with self._making:

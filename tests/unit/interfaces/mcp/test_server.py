@@ -6,7 +6,9 @@ import json
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, TypeAlias
 
 import pytest
@@ -200,3 +202,49 @@ def test_a_failure_of_ours_is_a_tool_s_error_and_its_text_is_nowhere(
     assert found.content[0].text == "internal error (RuntimeError)"
     assert "the tool verify_claim failed: RuntimeError" in caplog.text
     assert SECRET_TEXT not in caplog.text
+
+
+def test_a_trace_is_audited_by_one_text_model_for_all_calls() -> None:
+    pytest.importorskip("openai")
+    asked = []
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(self.rfile.read(int(self.headers["content-length"])))
+            body = json.dumps(
+                {
+                    "choices": [{"message": {"content": "In 1998."}, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 1000, "completion_tokens": 400},
+                }
+            ).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}).start()
+    given = Settings.load(
+        text_model="openai:m1",
+        openai={"base_url": f"http://127.0.0.1:{server.server_port}/v1"},
+        requests={"per_minute": 1, "max_wait_s": 0.1},
+    )
+    toolbox = Toolbox(given, backend=FakeBackend(judge))
+
+    async def audit() -> None:
+        for number in range(3):
+            claim = f"The bridge opened in 1998, as page {number} says."
+            trace = {"steps": [{"claim": claim, "cites": ["S1"]}], "sources": {"S1": claim}}
+            said = {"question": "When did it open?", "answer": "The bridge opened in 1998."}
+            await toolbox.audit_trace(arguments.AuditTrace.model_validate(trace | said))
+
+    try:
+        anyio.run(audit)
+    finally:
+        toolbox.close()
+        server.shutdown()
+        server.server_close()
+    assert len(asked) == 1
