@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from veridical.core.assessment import Savings
 from veridical.core.measurements import (
@@ -172,8 +172,7 @@ class Cascade:
             fingerprint=self.info.fingerprint,
             stage=Stage.SECOND,
             latency_ms=_sum(first.latency_ms, second.latency_ms),
-            tokens=_sum(first.tokens, second.tokens),
-            cost_usd=_sum(first.cost_usd, second.cost_usd),
+            **_taken(first, second),
         )
 
 
@@ -221,6 +220,20 @@ def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
 def _between(first: float, second: float) -> float:
     """Return two thresholds pooled: equal ones are what they are, to four places."""
     return round(pooled_probability(first, second), 4)
+
+
+def _taken(first: Estimate, second: Estimate) -> dict[str, Any]:
+    """Return what two estimates took: what is in a cache was paid before, unless both are."""
+    cached = first.cached and second.cached
+    one, other = (
+        replace(estimate, tokens=0, cost_usd=0.0) if estimate.cached and not cached else estimate
+        for estimate in (first, second)
+    )
+    return {
+        "tokens": _sum(one.tokens, other.tokens),
+        "cost_usd": _sum(one.cost_usd, other.cost_usd),
+        "cached": cached,
+    }
 
 
 def _sum(first: Number | None, second: Number | None) -> Number | None:

@@ -151,6 +151,33 @@ def test_what_both_measured_is_pooled_and_carries_what_both_took() -> None:
     assert unknown.cost_usd is None
 
 
+@pytest.mark.parametrize(
+    ("first_cached", "second_cached", "took"),
+    [
+        (False, False, (1100, 11.0, False)),
+        (False, True, (100, 1.0, False)),
+        (True, False, (1000, 10.0, False)),
+        (True, True, (1100, 11.0, True)),
+    ],
+)
+def test_what_one_of_the_two_has_in_a_cache_was_paid_before(
+    first_cached: bool, second_cached: bool, took: tuple[int, float, bool]
+) -> None:
+    one = replace(fake_estimate(0.5, 0.0), tokens=100, cost_usd=1.0, cached=first_cached)
+    other = replace(fake_estimate(0.6, 0.1), tokens=1000, cost_usd=10.0, cached=second_cached)
+    (found,) = ask(Cascade(small(one), large(other)))
+    assert isinstance(found, Estimate)
+    assert (found.tokens, found.cost_usd, found.cached) == took
+
+
+def test_a_cost_that_is_unknown_stays_so_unless_it_was_paid_before() -> None:
+    one = replace(fake_estimate(0.5, 0.0), tokens=None, cost_usd=None, cached=True)
+    other = replace(fake_estimate(0.6, 0.1), tokens=1000, cost_usd=10.0)
+    (found,) = ask(Cascade(small(one), large(other)))
+    assert isinstance(found, Estimate)
+    assert (found.tokens, found.cost_usd) == (1000, 10.0)
+
+
 def test_the_first_stands_in_where_the_second_is_down() -> None:
     cascade = Cascade(small(0.3, 0.8), large(DOWN))
     assert ask(cascade, 2) == [
