@@ -65,7 +65,7 @@ class GgufText:
         self._timeout_s = timeout_s
         self._engine: Engine | None = None
         self.info = TextModelInfo("gguf", load.path.name)
-        self.fingerprint = file_digest(load.path)
+        self.fingerprint = repr((file_digest(load.path), load.context_tokens))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes; a request given up ends after the batch under way.

@@ -141,3 +141,10 @@ def test_a_model_file_has_to_be_there(tmp_path: Path) -> None:
     (tmp_path / "text.gguf").write_text("no model")
     with pytest.raises(ConfigurationError, match="no GGUF file"):
         create(str(tmp_path / "text.gguf"))
+
+
+def test_a_text_that_was_cut_off_for_want_of_room_is_not_that_of_a_larger_one(
+    model_file: Path,
+) -> None:
+    small, same, large = (create(str(model_file), context_tokens=n) for n in (256, 256, 1024))
+    assert small.fingerprint == same.fingerprint != large.fingerprint
