@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from veridical.core.measurements import Unmeasured, UnmeasuredReason
 _CAPPED_TOP_LOGPROBS = 5
 _REFUSALS = frozenset({400, 403, 422, 501})
 _SAID = 300  # characters of a refusal in plain text; a prompt that it repeats comes later
+_DEPTH = 6  # of values in a refusal: a list of problems is at the fourth
 _ROOM = 16  # tokens of an answer that is sampled: enough to see whether it goes on
 _ROOM_TO_THINK = 8_000
 
@@ -72,5 +73,21 @@ def refusal_of(error: Exception, failure: Unmeasured) -> str:
     body = getattr(error, "body", None)
     if not isinstance(body, Mapping):
         return str(body)[:_SAID]
-    said = (body.get(key) for key in ("param", "message", "detail"))
-    return " ".join(text for text in said if isinstance(text, str))
+    return " ".join(_texts(body))
+
+
+def _texts(body: object, depth: int = _DEPTH) -> Iterator[str]:
+    """Yield what says which argument is refused, and why.
+
+    Servers that validate a request list each wrong argument with its place, and with its `input`.
+    """
+    if isinstance(body, str):
+        yield body
+    elif isinstance(body, list) and depth:
+        for part in body:
+            yield from _texts(part, depth - 1) if isinstance(part, Mapping) else ()
+    elif isinstance(body, Mapping) and depth:
+        place = body.get("loc")
+        yield from [key for key in place if isinstance(key, str)] if isinstance(place, list) else ()
+        for key in ("param", "msg", "message", "detail"):
+            yield from _texts(body.get(key), depth - 1)

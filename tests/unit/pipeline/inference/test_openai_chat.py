@@ -407,11 +407,46 @@ def test_a_server_that_refuses_log_probabilities_is_not_asked_again() -> None:
     assert len(server.requests) == asked == 2
 
 
+PROBLEM = {
+    "type": "extra_forbidden",
+    "loc": ["body", "logprobs"],
+    "msg": "Extra inputs are not permitted",
+    "input": True,
+}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"detail": [PROBLEM]},
+        {"object": "error", "message": {"detail": [PROBLEM]}, "param": None},
+        {"error": {"message": {"detail": [PROBLEM]}}},
+    ],
+)
+def test_a_list_of_problems_with_a_request_is_understood(body: Json) -> None:
+    def answer(request: Json) -> Reply:
+        return Reply(body, 422) if "logprobs" in request else Reply(said("NO"))
+
+    with serving(answer) as (_, backend):
+        found = one(backend)
+    assert isinstance(found, Estimate)
+    assert found.estimator is Estimator.SAMPLING
+
+
+def test_a_refusal_without_end_says_nothing() -> None:
+    deep: Json = {"detail": "logprobs"}
+    for _ in range(300):
+        deep = {"detail": [deep]}
+    with serving(lambda _: Reply(deep, 422)) as (_, backend):
+        assert plain(one(backend)) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 422")
+
+
 @pytest.mark.parametrize(
     "body",
     [
         {"error": {"message": "bad request", "input": "logprobs temperature"}},
         {"detail": [{"msg": "bad", "input": "logprobs max_completion_tokens temperature"}]},
+        {"message": {"detail": [{"msg": "bad", "loc": ["body", 0], "input": {"msg": "logprobs"}}]}},
         "bad request: " + "x" * 300 + " logprobs",
     ],
 )
