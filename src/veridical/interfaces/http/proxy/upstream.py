@@ -11,7 +11,7 @@ from veridical.pipeline.inference.services import ensure_url, tls
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from httpx2 import AsyncClient, Response
+    from httpx2 import AsyncClient, Headers, Response
 
     from veridical.settings_blocks import ProxySettings
 
@@ -34,6 +34,9 @@ RETURNED = frozenset(
 )
 RETURNED_PREFIXES = ("openai-", "x-ratelimit-")
 """Headers of a reply that the client gets to see."""
+
+BYTES = "latin-1"
+"""The characters of a header are its bytes; what they mean is between client and upstream."""
 
 CONNECT_S = 10.0
 
@@ -79,13 +82,13 @@ class Upstream:
             msg = "there is no upstream: set proxy.upstream_url"
             raise UpstreamError(503, "proxy_not_configured", msg)
         client = self._opened()
-        request = client.build_request(
-            method,
-            self._url + path,
-            headers=self._headers(headers, authorization),
-            content=body or None,
-        )
         try:
+            request = client.build_request(
+                method,
+                self._url + path,
+                headers=self._headers(headers, authorization),
+                content=body or None,
+            )
             reply = await client.send(request, stream=True)
         except httpx2.TimeoutException:
             msg = "the upstream did not answer in time"
@@ -119,24 +122,24 @@ class Upstream:
             )
         return self._client
 
-    def _headers(self, given: Mapping[str, str], own: bool) -> dict[str, str]:  # noqa: FBT001 -- see `send`
+    def _headers(self, given: Mapping[str, str], own: bool) -> dict[bytes, bytes]:  # noqa: FBT001 -- see `send`
         # Bodies are read and added to: they should not come compressed.
-        kept = {"accept-encoding": "identity"}
-        kept |= {name: given[name] for name in SENT if name in given}
+        kept = {"accept-encoding": b"identity"}
+        wanted = SENT | ({"authorization"} if own else frozenset())
+        kept |= {name: given[name].encode(BYTES) for name in wanted if name in given}
         if self._key is not None:
-            kept["authorization"] = f"Bearer {self._key.get_secret_value()}"
-        elif own and "authorization" in given:
-            kept["authorization"] = given["authorization"]
-        return kept
+            kept["authorization"] = f"Bearer {self._key.get_secret_value()}".encode()
+        return {name.encode(): value for name, value in kept.items()}
 
 
-def returned(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return those headers of a reply that the client gets to see."""
-    return {
-        name.lower(): value
-        for name, value in headers.items()
-        if name.lower() in RETURNED or name.lower().startswith(RETURNED_PREFIXES)
-    }
+def returned(headers: Headers) -> dict[str, str]:
+    """Return those headers of a reply that the client gets to see, byte for byte."""
+    kept: dict[str, str] = {}
+    for raw_name, raw_value in headers.raw:
+        name, value = raw_name.decode(BYTES).lower(), raw_value.decode(BYTES)
+        if name in RETURNED or name.startswith(RETURNED_PREFIXES):
+            kept[name] = f"{kept[name]}, {value}" if name in kept else value
+    return kept
 
 
 def ensure_installed() -> None:

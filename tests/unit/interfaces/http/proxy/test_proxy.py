@@ -416,6 +416,17 @@ def test_only_known_headers_go_on(start: Start) -> None:
     assert not {"cookie", "forwarded"} & seen.keys()
 
 
+def test_headers_that_are_not_ascii_go_on_and_come_back_byte_for_byte(start: Start) -> None:
+    city = "\u6771\u4eac".encode()
+    upstream = Upstream([reply(RIGHT)], headers={"openai-organization": city.decode("latin-1")})
+    sent = {"user-agent": b"caf\xe9", "openai-project": city}
+    back = httpx2.post(f"{start(upstream)}/chat/completions", content=b"{}", headers=sent)
+    assert back.status_code == 200
+    assert (b"openai-organization", city) in back.headers.raw
+    (seen,) = upstream.seen
+    assert {name: seen[name].encode("latin-1") for name in sent} == sent
+
+
 def test_cookies_of_the_upstream_are_not_kept(start: Start) -> None:
     upstream = Upstream([reply(RIGHT)], headers={"set-cookie": "session=1; Path=/"})
     url = start(upstream)
