@@ -9,14 +9,23 @@ from __future__ import annotations
 import math
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
+from veridical.pipeline.inference.prices import Billed
+from veridical.pipeline.inference.wrappers.asking import (
+    MAY_BE_BILLED,
+    Asked,
+    I,
+    Q,
+    R,
+    Wrapper,
+    ask,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +75,26 @@ class Backoff:
         return asked_s + chance * min(doubled, _SPREAD * asked_s)
 
 
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What attempts took; None where it is unknown."""
+
+    tokens: int | None
+    cost_usd: float | None
+
+    def plus(self, other: _Taken) -> _Taken:
+        return _Taken(
+            None if self.tokens is None or other.tokens is None else self.tokens + other.tokens,
+            None
+            if self.cost_usd is None or other.cost_usd is None
+            else self.cost_usd + other.cost_usd,
+        )
+
+
+_NOTHING = _Taken(0, 0.0)
+_UNKNOWN = _Taken(None, None)
+
+
 class Retries(Wrapper[Q, R, I]):
     """Asks again, after a wait with jitter, for queries that failed for a transient reason.
 
@@ -86,8 +115,12 @@ class Retries(Wrapper[Q, R, I]):
         self.asked_again = 0
 
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
-        """Return the first measurement of each query, or else its last failure."""
+        """Return the first measurement of each query, or else its last failure.
+
+        A measurement carries what the attempts before it took.
+        """
         found = await ask(self.wrapped, queries)
+        before = dict.fromkeys(range(len(queries)), _NOTHING)
         patience = self._backoff.total_wait_s
         for attempt in range(1, self._backoff.attempts):
             left = min(patience, _time_left())
@@ -101,14 +134,21 @@ class Retries(Wrapper[Q, R, I]):
             wait = min(wait, left)  # what was asked for fits; its jitter may not
             patience -= wait
             await anyio.sleep(wait)
-            if not await self._ask_again(queries, again, found):
+            if not await self._ask_again(queries, again, found, before):
                 break
-        return found
+        return [_with(before[i], one) for i, one in enumerate(found)]
 
     async def _ask_again(
-        self, queries: Sequence[Q], again: list[int], found: list[R | Unmeasured]
+        self,
+        queries: Sequence[Q],
+        again: list[int],
+        found: list[R | Unmeasured],
+        before: dict[int, _Taken],
     ) -> bool:
-        """Ask for some queries, put what comes into `found`; say whether to go on."""
+        """Ask for some queries, put what comes into `found`; say whether to go on.
+
+        What the failures took that were there is added to `before`.
+        """
         self.asked_again += len(again)
         # Just before a deadline around this call would throw away what is measured already.
         with anyio.move_on_after(max(0.0, _time_left() - _GRACE_S)) as scope:
@@ -117,6 +157,7 @@ class Retries(Wrapper[Q, R, I]):
             except VeridicalError:
                 return False  # it can no longer be used; what it has measured still holds
             for i, measurement in zip(again, measured, strict=True):
+                before[i] = before[i].plus(_taken(found[i]))
                 found[i] = measurement
         return not scope.cancelled_caught
 
@@ -128,6 +169,27 @@ def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -
     if measurement.reason is UnmeasuredReason.BACKEND_ERROR and _REFUSED.match(measurement.detail):
         return False
     return (measurement.retry_after_s or 0.0) <= left
+
+
+def _taken(failure: Estimate | Generated | Unmeasured) -> _Taken:
+    if isinstance(failure, Billed):
+        return _Taken(failure.tokens, failure.cost_usd)
+    billed = isinstance(failure, Unmeasured) and failure.reason in MAY_BE_BILLED
+    return _UNKNOWN if billed else _NOTHING
+
+
+def _with(before: _Taken, found: R | Unmeasured) -> R | Unmeasured:
+    """Return a result that took what the attempts before it did, too."""
+    if isinstance(found, Unmeasured) or before == _NOTHING:
+        return found
+    if found.cost_usd == 0.0 and before.cost_usd is None:  # what is free was so before
+        before = replace(before, cost_usd=0.0)
+    if isinstance(found, Estimate):
+        taken = before.plus(_Taken(found.tokens, found.cost_usd))
+        return replace(found, tokens=taken.tokens, cost_usd=taken.cost_usd)
+    # Which of the tokens before were written is not known.
+    cost_usd = before.plus(_Taken(None, found.cost_usd)).cost_usd
+    return replace(found, prompt_tokens=None, output_tokens=None, cost_usd=cost_usd)
 
 
 def _asked(failures: Sequence[Estimate | Generated | Unmeasured]) -> float | None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import anyio
 import anyio.lowlevel
@@ -10,11 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Estimate,
+    Generated,
+    Measurement,
+    Query,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.prices import Billed
+from veridical.pipeline.inference.wrappers import wrap_text_model
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.pipeline.inference.wrappers.retries import TRANSIENT, Backoff, Retries
-from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
+from veridical.testing import FAKE, FakeBackend, FakeTextModel, check_backend, fake_estimate
 
 GOOD = fake_estimate(0.9)
 QUERIES = [Query(f"Claim {i}.", "Evidence.") for i in range(4)]
@@ -174,6 +184,53 @@ def test_a_wait_is_never_shorter_than_asked_for_nor_much_longer(
     attempt: int, asked: float, chance: float
 ) -> None:
     assert asked <= Backoff().wait_s(attempt, asked, chance) <= asked * 1.25
+
+
+TOOK = replace(GOOD, tokens=100, cost_usd=0.01)
+BILLED = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=20, cost_usd=0.002)
+
+
+@pytest.mark.parametrize(
+    ("failures", "tokens", "cost"),
+    [
+        ([BILLED], 120, 0.012),
+        ([BILLED, BILLED], 140, 0.014),
+        ([BILLED, Unmeasured(UnmeasuredReason.RATE_LIMITED), BILLED], 140, 0.014),
+        ([replace(BILLED, cost_usd=None)], 120, None),
+        ([BILLED, Unmeasured(UnmeasuredReason.MALFORMED_REPLY)], None, None),
+        ([Unmeasured(UnmeasuredReason.TIMEOUT)], None, None),
+        ([Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 503")], 100, 0.01),
+    ],
+)
+def test_an_estimate_carries_what_the_attempts_before_it_took(
+    failures: list[Unmeasured], tokens: int | None, cost: float | None
+) -> None:
+    def failing_with(failure: Unmeasured) -> Callable[[Query], Measurement]:
+        return lambda query: failure if query is QUERIES[0] else TOOK
+
+    scripted = Scripted([*map(failing_with, failures), lambda _: TOOK])
+    first, *others = ask(Retries(scripted, QUICK))
+    assert isinstance(first, Estimate)
+    assert first.tokens == tokens
+    assert first.cost_usd == (None if cost is None else pytest.approx(cost))
+    assert others == [TOOK] * 3
+
+
+def test_what_is_free_stays_so_after_a_timeout() -> None:
+    free = replace(GOOD, tokens=100, cost_usd=0.0)
+    scripted = Scripted([failing(), lambda _: free])
+    assert ask(Retries(scripted, QUICK), QUERIES[0]) == [replace(free, tokens=None)]
+
+
+def test_a_text_after_one_that_may_have_been_billed_is_of_unknown_cost() -> None:
+    text = Generated("hello", "m", prompt_tokens=10, output_tokens=5, cost_usd=0.01)
+    replies: Iterator[Generated | Unmeasured] = iter(
+        [Unmeasured(UnmeasuredReason.MALFORMED_REPLY), text]
+    )
+    model = wrap_text_model(FakeTextModel(lambda _: next(replies)), attempts=2, retry_wait_s=0.001)
+    found = anyio.run(model.generate, TextRequest("Be brief.", "Hello?"))
+    assert isinstance(found, Generated)
+    assert (found.prompt_tokens, found.output_tokens, found.cost_usd) == (None, None, None)
 
 
 def test_a_retried_backend_keeps_the_promises_of_the_port() -> None:

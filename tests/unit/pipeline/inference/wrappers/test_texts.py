@@ -190,7 +190,7 @@ def test_a_wrapped_model_lets_go_of_what_is_inside() -> None:
 
 
 def test_a_text_that_failed_for_the_moment_is_asked_for_again() -> None:
-    inside = scripted(DOWN, Unmeasured(UnmeasuredReason.TIMEOUT), HELLO)
+    inside = scripted(DOWN, Unmeasured(UnmeasuredReason.RATE_LIMITED), HELLO)
     assert written(wrap_text_model(inside, attempts=3, retry_wait_s=0.001)) == HELLO
     assert len(inside.requests) == 3
     lasting = scripted(Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG), HELLO)
