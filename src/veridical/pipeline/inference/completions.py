@@ -102,8 +102,17 @@ def _usage(raw: Any) -> Usage | None:  # noqa: ANN401
     if prompt is None or completion is None:
         return None
     details = usage.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens") if isinstance(details, dict) else None
-    return Usage.from_total(prompt, completion, cached_input_tokens=min(cached or 0, prompt))
+    read, written = (
+        (_count(details, key) or 0 if isinstance(details, dict) else 0)
+        for key in ("cached_tokens", "cache_write_tokens")
+    )
+    read = min(read, prompt)
+    return Usage.from_total(
+        prompt,
+        completion,
+        cached_input_tokens=read,
+        cache_write_tokens=min(written, prompt - read),
+    )
 
 
 def _count(values: dict[str, Any], key: str) -> int | None:

@@ -43,6 +43,25 @@ def test_tokens_from_the_services_cache_are_counted_apart() -> None:
     assert found.tokens == 26
 
 
+@pytest.mark.parametrize(
+    ("details", "usage"),
+    [
+        ({"cached_tokens": 10, "cache_write_tokens": 12}, Usage(3, 1, 10, 12)),
+        ({"cache_write_tokens": 25}, Usage(0, 1, 0, 25)),
+        ({"cached_tokens": 20, "cache_write_tokens": 12}, Usage(0, 1, 20, 5)),
+        ({"cache_write_tokens": None}, Usage(25, 1)),
+    ],
+)
+def test_tokens_that_the_service_put_into_its_cache_are_counted_apart(
+    details: dict[str, int | None], usage: Usage
+) -> None:
+    reported = {"prompt_tokens": 25, "completion_tokens": 1, "prompt_tokens_details": details}
+    found = read_completion(completion() | {"usage": reported})
+    assert isinstance(found, Completion)
+    assert found.usage == usage
+    assert found.tokens == 26
+
+
 LONE = {"token": "YES", "logprob": -0.1}  # says nothing of the other answers
 
 
