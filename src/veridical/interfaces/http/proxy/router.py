@@ -17,6 +17,7 @@ from veridical.interfaces.http.proxy.checking import (
     BROKE_OFF,
     UNREADABLE,
     Checking,
+    Judged,
     undetermined,
 )
 from veridical.interfaces.http.proxy.options import FieldError
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from httpx2 import Response as Upstreams
 
     from veridical.interfaces.http.proxy.asked import Asked, Turns
-    from veridical.interfaces.http.proxy.checking import Judged
     from veridical.interfaces.http.proxy.streams import Transcript
     from veridical.orchestrator.checkpoint import Checks
     from veridical.settings_blocks import ProxySettings
@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 HTTP_OK = 200
 EVENTS = "text/event-stream"
 UNBUFFERED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+ALIVE = b":\n\n"
+"""A comment: the connection is alive."""
+ALIVE_S = 5.0
 
 
 class Reply(Protocol):
@@ -218,7 +221,7 @@ class _Exchange:
         async for event in attempts[0].listen(reply):
             if hold:
                 attempts[0].kept.append(event)
-                yield b":\n\n"  # a comment: the connection is alive
+                yield ALIVE
             else:
                 yield event
         if attempts[0].broke_off:
@@ -234,9 +237,13 @@ class _Exchange:
             attempts.append(heard)
             return heard.transcript.whole().get(0, "")
 
-        first = attempts[0].transcript
-        texts = first.whole() or {0: ""}
-        judged = {} if first.failed else await self._judged(texts, first.calling, again)
+        first, judged = attempts[0].transcript, dict[int, Judged]()
+        if not first.failed:
+            texts = first.whole() or {0: ""}
+            judging = asyncio.create_task(self._judged(texts, first.calling, again))
+            async for comment in _until(judging, apart=attempts[0].loose and not hold):
+                yield comment
+            judged = judging.result()
         best = attempts[next(iter(judged.values())).number - 1 if judged else 0]
         settling = Settling(self.asked, judged, first.calling)
         for event in best.transcript.shown(best.kept, settling):
@@ -261,6 +268,18 @@ class _Exchange:
             *(judge(text, self.asked, again if alone else None) for text in texts.values())
         )
         return dict(zip(texts, found, strict=True))
+
+
+async def _until(work: asyncio.Task[Any], *, apart: bool) -> AsyncIterator[bytes]:
+    """Yield comments until the work is done; it ends with its reader.
+
+    `apart` says that the last event, which is out, was never ended.
+    """
+    try:
+        while not (await asyncio.wait({work}, timeout=ALIVE_S))[0]:
+            yield b"\n\n" + ALIVE if apart else ALIVE
+    finally:
+        work.cancel()
 
 
 # --- what goes back as it came ---------------------------------------------------------------

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ pytest.importorskip("fastapi")
 import httpx2
 
 from _upstream import Upstream
+from veridical.interfaces.http.proxy import router
 from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, Heard, data_of
 
 if TYPE_CHECKING:
@@ -153,3 +155,54 @@ def test_the_verdict_is_apart_from_an_event_that_was_never_ended(
     back = httpx2.post(f"{url}/chat/completions", json=body).content
     assert back.startswith(SAID + behind)
     assert told(back)[-1]["veridical"]["outcome"] == "flagged"
+
+
+# --- while the verdict is made up ------------------------------------------------------------
+
+
+class Slow:
+    """A verifier that takes until it is told to go on, and notes that it was given up."""
+
+    def __init__(self) -> None:
+        self.go, self.cancelled = threading.Event(), threading.Event()
+
+    async def check(self, *_: object, **__: object) -> None:
+        try:
+            while not self.go.is_set():  # noqa: ASYNC110 -- told by another thread
+                await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            self.cancelled.set()
+            raise
+        raise RuntimeError
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    monkeypatch.setattr(router, "ALIVE_S", 0.02)
+    return Slow()
+
+
+@pytest.mark.parametrize("on_failure", ["pass", "retry", "block"])
+@pytest.mark.parametrize("ended", [b"", b"\n\n", b"\n\ndata: [DONE]\n\n"])
+def test_a_stream_is_not_silent_while_its_verdict_is_made_up(
+    start: Callable[..., str], slow: Slow, on_failure: str, ended: bytes
+) -> None:
+    url = start(Upstream([[SAID + ended]]), slow, on_failure=on_failure)
+    body, back = {"messages": MESSAGES, "stream": True}, b""
+    with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
+        for data in reply.iter_bytes():
+            back += data
+            if back.count(b":\n\n") > 3:
+                slow.go.set()
+    assert slow.go.is_set()
+    said, verdict = told(back)
+    assert said == json.loads(SAID.removeprefix(b"data: "))
+    assert verdict["veridical"]["outcome"] == "undetermined"
+
+
+def test_a_client_that_goes_away_ends_the_check(start: Callable[..., str], slow: Slow) -> None:
+    url = start(Upstream([[SAID + b"\n\ndata: [DONE]\n\n"]]), slow, on_failure="block")
+    body = {"messages": MESSAGES, "stream": True}
+    with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
+        assert next(reply.iter_bytes())
+    assert slow.cancelled.wait(10)
