@@ -40,7 +40,10 @@ IN_STORE = ":store:"
 """The path of a cache that is in the database."""
 
 SAMPLED = frozenset({"anthropic", "openai"})
-"""Backends that take `threshold`, for samples; these and their text models take `price`, too."""
+"""Backends that take `threshold`, for samples; their text models take `price`."""
+
+PRICED = SAMPLED | {"openai-decisions", "systemone"}
+"""Backends that take `price`."""
 
 TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
 """What the block of a backend says that holds for the text model of the same name, too."""
@@ -138,7 +141,7 @@ def _part(settings: Settings, which: str, operation: Operation) -> str:
 def _create(settings: Settings, name: str, model: str | None) -> Backend:
     found = _installed(GROUP, "backend", name, "cascade")
     options = _options(settings, name)
-    if name in SAMPLED:
+    if name in PRICED:
         options["price"] = _priced(settings, name, lambda: created.info.model)
     created: Backend = found(model, threads=settings.threads, **options)
     return created

@@ -199,7 +199,14 @@ def test_sampling_stops_at_the_threshold_of_the_policy(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "price"), [("haiku", 0.1), ("anthropic", 0.1), ("openai:gpt-4.1", 2.0)]
+    ("name", "price"),
+    [
+        ("haiku", 0.1),
+        ("anthropic", 0.1),
+        ("openai:gpt-4.1", 2.0),
+        ("openai-decisions", 0.1),
+        ("systemone:gpt-4.1", 2.0),
+    ],
 )
 def test_a_request_is_priced_by_the_full_name_of_its_model(name: str, price: float) -> None:
     assert inside(build_backend(settings(), name))._price(Usage(100_000, 0)) == price / 10

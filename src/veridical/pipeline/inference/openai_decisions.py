@@ -6,6 +6,7 @@ probabilities or is a refusal. Fireworks, OpenRouter and gateways serve it too.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
@@ -13,16 +14,18 @@ from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed
+from veridical.pipeline.inference.prices import cost_usd
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.replies import parsed, read_envelope
+from veridical.pipeline.inference.replies import parsed, priced, read_envelope
 from veridical.pipeline.inference.services import Room, openai_client, openai_connections
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from openai.types.decision_create_params import QuestionQuestionParamChoice
 
     from veridical.core.measurements import Unmeasured
+    from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
     from veridical.pipeline.inference.replies import Reply
 
@@ -40,6 +43,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
     timeout_s: float = 30.0,
     concurrency: int = 8,
     claims_per_request: int = 64,
+    price: Callable[[Usage], float | None] | None = None,
 ) -> OpenAIDecisions:
     """Return a backend for OpenAI's decisions (entry point `openai-decisions`).
 
@@ -54,6 +58,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         base_url=base_url,
         api_key=api_key,
         limits=Limits(timeout_s, concurrency, claims_per_request),
+        price=price,
     )
 
 
@@ -62,15 +67,23 @@ class OpenAIDecisions:
 
     `base_url` is that of the API, with `/v1` (`https://api.fireworks.ai/inference/v1`). Without it
     the SDK takes address and key from its own environment variables; with it a key is sent only if
-    `api_key` is given, so that a key for one service never reaches another.
+    `api_key` is given, so that a key for one service never reaches another. `price` is what a
+    request costs in USD where the service does not say it (default: the shipped price).
     """
 
     def __init__(
-        self, model: str, *, base_url: str | None, api_key: str | None, limits: Limits
+        self,
+        model: str,
+        *,
+        base_url: str | None,
+        api_key: str | None,
+        limits: Limits,
+        price: Callable[[Usage], float | None] | None = None,
     ) -> None:
         self._client = openai_client("openai-decisions", base_url, api_key, limits.timeout_s)
         self._limits = limits
         self._room = Room(limits.concurrency)
+        self._price = price or partial(cost_usd, model)
         self.claims_per_request = limits.claims_per_request
         address = str(self._client.base_url)
         self.info = BackendInfo(
@@ -96,7 +109,7 @@ class OpenAIDecisions:
                 response = await client.decisions.with_raw_response.create(
                     model=self.info.model, input=batch.state, questions=questions(batch)
                 )
-                return read_reply(parsed(response.content), batch)
+                return priced(read_reply(parsed(response.content), batch), self._price)
 
             return await decide(queries, ask, self.info, self._limits, self._room.here())
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import Unmeasured
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
+from veridical.pipeline.inference.prices import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from veridical.core.measurements import Unmeasured
+    from collections.abc import Callable, Mapping
 
 _LONGEST_NAME = 200
 
@@ -21,13 +21,18 @@ _LONGEST_NAME = 200
 class Reply:
     """What came back: the probabilities of the options by the name of the question.
 
-    `model`, `tokens` and `cost_usd` are those of the whole request, None where unknown.
+    `model`, `usage` and `cost_usd` are those of the whole request, None where unknown.
     """
 
     answers: Mapping[str, Mapping[str, object] | Unmeasured]
     model: str | None = None
-    tokens: int | None = None
+    usage: Usage | None = None
     cost_usd: float | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """The tokens read and written, None if they are unknown."""
+        return None if self.usage is None else self.usage.prompt_tokens + self.usage.output_tokens
 
 
 def parsed(content: bytes) -> object:
@@ -55,18 +60,37 @@ def read_envelope(
     return Reply(
         answers=answers,
         model=model if isinstance(model, str) and _nameable(model) else None,
-        tokens=token_count(usage),
+        usage=usage_of(usage),
         cost_usd=cost(usage),
     )
 
 
-def token_count(usage: object) -> int | None:
-    """Return the tokens read and written; None unless the service states both as whole numbers."""
-    if not isinstance(usage, dict):
+def priced(reply: Reply | Unmeasured, price: Callable[[Usage], float | None]) -> Reply | Unmeasured:
+    """Return a reply with its cost by the price, unless the service states one."""
+    if isinstance(reply, Unmeasured) or reply.usage is None or reply.cost_usd is not None:
+        return reply
+    return replace(reply, cost_usd=price(reply.usage))
+
+
+def usage_of(raw: object) -> Usage | None:
+    """Return the tokens of a request; None unless those read and written are whole numbers."""
+    if not isinstance(raw, dict):
         return None
-    counts = [usage.get("input_tokens"), usage.get("output_tokens")]
-    known = [c for c in counts if isinstance(c, int) and not isinstance(c, bool) and c >= 0]
-    return sum(known) if len(known) == len(counts) else None
+    total, output = _count(raw, "input_tokens"), _count(raw, "output_tokens")
+    if total is None or output is None:
+        return None
+    details = raw.get("input_tokens_details")
+    details = details if isinstance(details, dict) else {}
+    cached = min(_count(details, "cached_tokens") or 0, total)
+    written = min(_count(details, "cache_write_tokens") or 0, total - cached)
+    return Usage.from_total(total, output, cached_input_tokens=cached, cache_write_tokens=written)
+
+
+def _count(values: Mapping[str, object], key: str) -> int | None:
+    value = values.get(key)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if value >= 0 else None
 
 
 def cost(usage: object) -> float | None:

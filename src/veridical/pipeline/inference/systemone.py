@@ -11,6 +11,7 @@ prevents that at the price of one request per claim.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
@@ -18,16 +19,18 @@ from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.choices import WORDS
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
+from veridical.pipeline.inference.prices import cost_usd
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.replies import parsed, read_envelope
+from veridical.pipeline.inference.replies import parsed, priced, read_envelope
 from veridical.pipeline.inference.services import Room, ensure_url, tls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import httpx
 
     from veridical.core.measurements import Unmeasured
+    from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
     from veridical.pipeline.inference.replies import Reply
 
@@ -48,6 +51,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
     timeout_s: float = 30.0,
     concurrency: int = 8,
     claims_per_request: int = 64,
+    price: Callable[[Usage], float | None] | None = None,
 ) -> SystemOne:
     """Return a backend for a System One server (entry point `systemone`); nothing is asked yet.
 
@@ -58,6 +62,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         base_url=base_url,
         api_key=api_key,
         limits=Limits(timeout_s, concurrency, claims_per_request),
+        price=price,
     )
 
 
@@ -66,15 +71,26 @@ class SystemOne:
 
     `base_url` is the server's address, with or without `/v1` or `/v1/systemone` at its end
     (`https://openrouter.ai/api/v1`). `api_key` is sent as a bearer token, if there is one.
+    `price` is what a request costs in USD where the server does not say it (default: the shipped
+    price).
     """
 
-    def __init__(self, model: str, *, base_url: str, api_key: str | None, limits: Limits) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str | None,
+        limits: Limits,
+        price: Callable[[Usage], float | None] | None = None,
+    ) -> None:
         self._endpoint = _endpoint(ensure_url(base_url, example=DEFAULT_URL))
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._limits = limits
         self._room = Room(limits.concurrency)
+        self._price = price or partial(cost_usd, model)
         self.claims_per_request = limits.claims_per_request
         self.info = BackendInfo(
             name="systemone",
@@ -101,7 +117,7 @@ class SystemOne:
                 response = await client.post(self._endpoint, content=body, headers=self._headers)
                 if response.status_code != _OK:
                     return unmeasured_status(response.status_code, response.headers, response.text)
-                return read_reply(parsed(response.content))
+                return priced(read_reply(parsed(response.content)), self._price)
 
             return await decide(queries, ask, self.info, self._limits, self._room.here())
 

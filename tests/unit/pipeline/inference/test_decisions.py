@@ -22,7 +22,9 @@ from veridical.core.ports import Backend, claims_per_request_of
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import openai_decisions, systemone
 from veridical.pipeline.inference.choices import OPTIONS, instructions_for, name_for, state_for
+from veridical.pipeline.inference.prices import Price, Usage
 from veridical.pipeline.inference.probing import Probing
+from veridical.pipeline.inference.replies import usage_of
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 
@@ -307,7 +309,7 @@ def test_an_estimate_says_what_the_reply_says(kind: str, server: Server) -> None
     assert estimate.fingerprint == backend.info.fingerprint
     assert estimate.latency_ms is not None
     assert estimate.latency_ms > 0
-    assert (estimate.tokens, estimate.cost_usd) == (103, None)
+    assert estimate.tokens == 103
 
 
 def test_a_claim_that_the_reply_misses_costs_only_itself_the_measurement(
@@ -361,11 +363,39 @@ def test_unknown_usage_stays_unknown(kind: str, server: Server, usage: object) -
     assert (estimate.tokens, estimate.cost_usd) == (None, None)
 
 
+def test_a_cost_that_the_service_does_not_state_follows_from_its_usage(
+    kind: str, server: Server
+) -> None:
+    details = {"cached_tokens": 50, "cache_write_tokens": 20}
+    usage = {"input_tokens": 100, "input_tokens_details": details, "output_tokens": 10}
+    server.answer = lambda asked: Answered(dict.fromkeys(asked.questions, SHARES), usage=usage)
+    price = Price(2.0, 8.0, cached_input=1.0, cache_write=4.0)
+    queries = [Query(BRIDGE, CONTEXT), Query(TOWER, CONTEXT)]
+    for estimate in estimated(made(kind, server, price=price.cost_usd), queries):
+        assert isinstance(estimate, Estimate)
+        assert estimate.cost_usd == pytest.approx((30 * 2 + 50 + 20 * 4 + 10 * 8) / 2e6)
+        assert estimate.tokens == 55
+
+
+@pytest.mark.parametrize(
+    ("details", "usage"),
+    [
+        (None, Usage(100, 10)),
+        ([5], Usage(100, 10)),
+        ({"cached_tokens": 500, "cache_write_tokens": 5}, Usage(0, 10, 100, 0)),
+        ({"cached_tokens": "5", "cache_write_tokens": -1}, Usage(100, 10)),
+    ],
+)
+def test_details_of_usage_that_make_no_sense_are_passed_over(details: object, usage: Usage) -> None:
+    raw = {"input_tokens": 100, "output_tokens": 10, "input_tokens_details": details}
+    assert usage_of(raw) == usage
+
+
 def test_a_cost_that_a_gateway_states_is_split_over_the_claims(kind: str, server: Server) -> None:
     usage = {"input_tokens": 10, "output_tokens": 0, "cost": 0.003}
     server.answer = lambda asked: Answered(dict.fromkeys(asked.questions, SHARES), usage=usage)
     queries = [Query(BRIDGE, CONTEXT), Query(TOWER, CONTEXT), Query(BRIDGE, CONTEXT)]
-    for estimate in estimated(made(kind, server), queries):
+    for estimate in estimated(made(kind, server, price=lambda _: 9.0), queries):
         assert isinstance(estimate, Estimate)
         assert estimate.cost_usd == pytest.approx(0.001)
     assert [len(asked.questions) for asked in server.asked] == [2]
