@@ -197,6 +197,7 @@ def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
         **_cache(settings),
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
+        at_once=_concurrency(settings, name),
         **_paid(settings, name, backend),
         batch=claims_per_request_of(backend),
     )
@@ -219,10 +220,15 @@ def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> Text
         **kept,
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        concurrency=getattr(getattr(settings, name, None), "concurrency", None),
+        concurrency=_concurrency(settings, name),
         slot_wait_s=math.inf,
         **_paid(settings, name, model),
     )
+
+
+def _concurrency(settings: Settings, name: str) -> int | None:
+    """Return how many requests may be under way at once; None if the settings do not say it."""
+    return getattr(getattr(settings, name.replace("-", "_"), None), "concurrency", None)
 
 
 def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
@@ -376,18 +382,9 @@ def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
 
 def read_calibrations(path: str) -> Mapping[str, Recalibration]:
     """Return what a calibration file holds; errors as those of `calibrations`."""
-    import json
-    from pathlib import Path
+    from veridical.pipeline.inference.wrappers.calibrated import read
 
-    from veridical.core.recalibration import from_document
-
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        msg = f"the calibration file {path} cannot be read ({type(error).__name__})"
-        hint = "veridical calibrate --out FILE writes one"
-        raise ConfigurationError(msg, hint=hint) from None
-    return from_document(document, path)
+    return read(path)
 
 
 def prices(settings: Settings) -> Mapping[str, Price]:

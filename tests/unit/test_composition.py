@@ -342,6 +342,25 @@ def test_deadline_and_limits_count_the_requests_that_a_backend_makes(
         assert (found[Deadline]._batch, found[Limits]._batch) == (3, 3)
 
 
+@pytest.mark.parametrize(
+    ("name", "block"),
+    [
+        ("openai:m1", "openai"),
+        ("anthropic", "anthropic"),
+        ("openai-decisions", "openai_decisions"),
+        ("systemone", "systemone"),
+    ],
+)
+def test_a_deadline_lets_as_many_requests_go_as_the_backend_may_have_under_way(
+    name: str, block: str
+) -> None:
+    for concurrency, at_once in ((24, 24), (2, 8)):
+        local = {"base_url": "http://127.0.0.1:9/v1", "concurrency": concurrency}
+        found = wrappers(build_backend(settings(requests=REQUESTS, **{block: local}), name))
+        assert found[Deadline]._at_once == at_once
+        assert found[Limits]._concurrency is None
+
+
 def test_an_alias_may_stand_for_a_text_model() -> None:
     chosen = settings(
         openai={"base_url": "http://127.0.0.1:9/v1"}, aliases={"external": "openai:m9"}

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
 from veridical.core.ports import estimators_of
+from veridical.core.recalibration import from_document
+from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
     from veridical.core.ports import Backend
     from veridical.core.recalibration import Recalibration
+
+
+def read(path: str) -> Mapping[str, Recalibration]:
+    """Return what a calibration file holds; `ConfigurationError` if it is none."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        msg = f"the calibration file {path} cannot be read ({type(error).__name__})"
+        hint = "veridical calibrate --out FILE writes one"
+        raise ConfigurationError(msg, hint=hint) from None
+    return from_document(document, path)
 
 
 class Calibrated:

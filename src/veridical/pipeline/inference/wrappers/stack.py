@@ -55,6 +55,7 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     retry_wait_s: float = 0.5,
     retry_total_wait_s: float = 30.0,
     concurrency: int | None = None,
+    at_once: int | None = None,
     requests_per_minute: int | None = None,
     tokens_per_minute: int | None = None,
     max_wait_s: float = 60.0,
@@ -78,9 +79,9 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     - `Breaker` last: it sees what the service does and nothing of the wrappers.
 
     `batch` is how many queries on one context a request of this backend carries, and with that the
-    unit of the deadline and the limits; `concurrency` how many requests are under way at once. A
-    budget needs `price`; without one every cost is unknown and nothing is asked. `most` says what a
-    query may take at most.
+    unit of the deadline and the limits; `concurrency` how many requests are under way at once,
+    and `at_once` the same of a backend that sees to it itself. A budget needs `price`; without one
+    every cost is unknown and nothing is asked. `most` says what a query may take at most.
     `ConfigurationError` for values that make no sense.
     """
     if batch < 1:
@@ -104,8 +105,9 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     if attempts != 1:
         backend = Retries(backend, Backoff(attempts, retry_wait_s, retry_total_wait_s))
     if deadline_s is not None:
-        at_once = concurrency or _AT_ONCE
-        backend = Deadline(backend, seconds=deadline_s, batch=batch, at_once=at_once)
+        # Those that wait for another attempt are no requests: more than `at_once` may be needed.
+        pieces = concurrency or max(_AT_ONCE, at_once or 0)
+        backend = Deadline(backend, seconds=deadline_s, batch=batch, at_once=pieces)
     return backend
 
 
