@@ -74,7 +74,8 @@ def build_backend(
 
     It is read with the threshold and temperature that the file `calibration` has for it.
     One that is built already is returned as it is. `operation` decides what `configurable` stands
-    for. `ConfigurationError` if no backend of that name is installed, or if it is not set up.
+    for, and how long estimates are kept. `ConfigurationError` if no backend of that name is
+    installed, or if it is not set up.
     """
     if isinstance(backend, Backend):
         return backend
@@ -83,6 +84,8 @@ def build_backend(
         raise ConfigurationError(msg, hint="'embedded' is the default")
     named = resolve_alias(backend, aliases=settings.aliases.model_dump(), operation=operation)
     name, _, model = named.partition(":")
+    if operation != "check":
+        settings = _kept_settings(settings)
     if name == "cascade":
         return _cascade(settings, operation, model or None)
     created = _wrapped(settings, name, _create(settings, name, model or None))
@@ -295,7 +298,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     if not gate:
         return _closing(Memory(store, embeddings=embeddings), store)
     named = hallucination_backend(settings, "memory")
-    backend = build_backend(_gate_settings(settings), named, operation="memory")
+    backend = build_backend(settings, named, operation="memory")
     policy = settings.to_policy()
     made = MemoryGate(
         build_verifier(settings, backend=backend),
@@ -336,8 +339,8 @@ def hallucination_backend(settings: Settings, operation: Operation) -> str:
     return block.type or block.default or settings.backend
 
 
-def _gate_settings(settings: Settings) -> Settings:
-    """Return the settings with the time that estimates are kept by gates."""
+def _kept_settings(settings: Settings) -> Settings:
+    """Return the settings with the time that what a host checks by itself is kept."""
     kept = settings.hallucination.cache_ttl
     if kept is None:
         return settings

@@ -31,6 +31,7 @@ from veridical.pipeline.inference.systemone import SystemOne
 from veridical.pipeline.inference.wrappers import (
     Breaker,
     Budget,
+    Cache,
     Deadline,
     Limits,
     Retries,
@@ -393,3 +394,21 @@ def test_the_memory_gate_takes_two_seconds_unless_told_otherwise(
     with build_memory(settings, gate=True) as memory:
         assert memory.gate is not None
         assert memory.gate.timeout_s == seconds
+
+
+@pytest.mark.parametrize("operation", ["check", "memory", "output", "trace"])
+@pytest.mark.parametrize("name", ["embedded", "openai:m1", "cascade"])
+def test_what_a_host_checks_by_itself_is_kept_as_long_as_its_block_says(
+    operation: Operation, name: str
+) -> None:
+    chosen = settings(
+        cache={"path": ":memory:", "ttl_s": 1000.0},
+        hallucination={"cache_ttl": "5m"},
+        cascade={"second": "openai:m1"},
+    )
+    built = build_backend(chosen, name, operation=operation)
+    parts = [built._first, built._second] if isinstance(built, Cascade) else [built]
+    kept = [wrappers(part)[Cache]._ttl_s for part in parts]
+    assert set(kept) == {1000.0 if operation == "check" else 300.0}
+    unset = build_backend(settings(cache={"path": ":memory:"}), "embedded", operation=operation)
+    assert wrappers(unset)[Cache]._ttl_s == 86_400.0
