@@ -90,8 +90,11 @@ def test_a_text_whose_reply_was_spoiled_is_written_at_the_second_attempt(
 ) -> None:
     (found,), served = spoiled(at_first(fault))
     assert isinstance(found, Generated)
-    assert (found.model, found.output_tokens, found.cost_usd) == ("smollm2", 4, None)
-    assert found.prompt_tokens is not None
+    assert (found.model, found.cost_usd) == ("smollm2", None)
+    # What a reply took that came, but could not be read, nobody knows.
+    unread = FAULTS[fault][0] in {UnmeasuredReason.TIMEOUT, UnmeasuredReason.MALFORMED_REPLY}
+    assert found.output_tokens == (None if unread else 4)
+    assert (found.prompt_tokens is None) is unread
     assert found.latency_ms is not None
     first, second = served
     assert second.at >= first.again_at
