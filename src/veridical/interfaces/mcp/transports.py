@@ -11,11 +11,13 @@ import anyio
 import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
 from veridical.interfaces.listening import listen_at
+from veridical.interfaces.mcp.lines import mend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -36,8 +38,11 @@ def run_stdio(server: Server[Any]) -> None:
 
 
 async def _stdio(server: Server[Any]) -> None:
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
+        sending, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        group.start_soon(mend, reading, sending, writing)
+        await server.run(read, writing, server.create_initialization_options())
+        group.cancel_scope.cancel()
 
 
 def run_http(
