@@ -80,4 +80,4 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
                     "an agent is to talk on standard input here; --http is for those that connect"
                 )
                 say("note", note)
-            run_stdio(server)
+            run_stdio(server, close=toolbox.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from functools import partial
@@ -29,12 +30,26 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 KEY_HEADER = "x-veridical-key"
+INTERRUPTED = 130
 _HERE = ("127.0.0.1", "localhost", "[::1]")
 
 
-def run_stdio(server: Server[Any]) -> None:
-    """Serve whoever started this, until its end of the pipe closes."""
+def run_stdio(server: Server[Any], *, close: Callable[[], object]) -> None:
+    """Serve whoever started this, until its end of the pipe closes.
+
+    SIGTERM and Ctrl-C call `close` and end the process.
+    """
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, INTERRUPTED)):
+        signal.signal(number, partial(_leave, close, code))
     anyio.run(_stdio, server)
+
+
+def _leave(close: Callable[[], object], code: int, *_: object) -> None:
+    try:
+        close()
+    finally:
+        # A thread waits for a line that may never come: an orderly end would wait for it.
+        os._exit(code)
 
 
 async def _stdio(server: Server[Any]) -> None:
