@@ -10,6 +10,7 @@ import asyncio
 import threading
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -19,6 +20,10 @@ T = TypeVar("T")
 
 HELD_UP = 8
 """How many threads may hang before no further one is started; calls then just come too late."""
+
+
+GRACE_S = 0.05
+"""Seconds that a thread has to answer in before it is taken for one that hangs."""
 
 
 class DeadlineError(Exception):
@@ -38,18 +43,12 @@ class Loops:
 
     def run(self, call: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
         """Return what `call` returns, and raise what it raises; `DeadlineError` if that is late."""
-        loop = self._responsive()
-        future = asyncio.run_coroutine_threadsafe(call(), loop.loop)
+        due = perf_counter() + seconds
+        loop = self._entered()
         try:
-            return future.result(seconds)
-        except TimeoutError:
-            if future.done() and not future.cancelled():
-                return future.result()  # came just now; or what is late is the call's own doing
-            future.cancel()
-            loop.ping()
-        except CancelledError:
-            pass  # the loop was closed meanwhile
-        raise DeadlineError
+            return _result(call, loop, due)
+        finally:
+            self._left(loop)
 
     def close(self) -> None:
         """Stop the threads; calls under way are cancelled."""
@@ -60,26 +59,59 @@ class Loops:
             self._current = None
             self._hanging = []
 
-    def _responsive(self) -> _Loop:
+    def _entered(self) -> _Loop:
+        """Return a loop that does something, and count who waits for a call in it."""
+        current = self._current
+        if current is not None and current.thread.is_alive():
+            current.wait_for_answer()  # without the lock: others need not wait for that
         with self._lock:
-            self._hanging = [loop for loop in self._hanging if loop.thread.is_alive()]
-            current = self._current
-            # A thread is not alive in a process that was forked, either.
-            if current is not None and current.thread.is_alive():
-                if current.answers or len(self._hanging) >= HELD_UP:
-                    return current
+            loop = self._responsive()
+            loop.waiting += 1
+            return loop
+
+    def _left(self, loop: _Loop) -> None:
+        with self._lock:
+            loop.waiting -= 1
+            if loop in self._hanging and not loop.waiting:
+                loop.stop()
+
+    def _responsive(self) -> _Loop:
+        self._hanging = [loop for loop in self._hanging if loop.thread.is_alive()]
+        current = self._current
+        # A thread is not alive in a process that was forked, either.
+        if current is not None and current.thread.is_alive():
+            if not current.hangs or len(self._hanging) >= HELD_UP:
+                return current
+            if not current.waiting:  # else whoever waits last stops it: it may only be slow
                 current.stop()
-                self._hanging.append(current)
-            self._current = _Loop()
-            return self._current
+            self._hanging.append(current)
+        self._current = _Loop()
+        return self._current
+
+
+def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float) -> T:
+    future = asyncio.run_coroutine_threadsafe(call(), loop.loop)
+    try:
+        return future.result(max(due - perf_counter(), 0.0))
+    except TimeoutError:
+        if future.done() and not future.cancelled():
+            return future.result()  # came just now; or what is late is the call's own doing
+        future.cancel()
+        loop.ping()
+    except CancelledError:
+        pass  # the loop was closed meanwhile
+    raise DeadlineError
 
 
 class _Loop:
-    """An event loop in a thread."""
+    """An event loop in a thread; `waiting` counts who waits for a call in it."""
 
     def __init__(self) -> None:
+        self.waiting = 0
         self._started = threading.Event()
-        self._pinged: threading.Event | None = None
+        self._answered = threading.Event()
+        self._answered.set()
+        self._pinged_at = 0.0
         self.loop: asyncio.AbstractEventLoop
         self._stopped: asyncio.Event
         self.thread = threading.Thread(target=self._run, name="veridical gate", daemon=True)
@@ -87,14 +119,22 @@ class _Loop:
         self._started.wait()
 
     @property
-    def answers(self) -> bool:
-        """Whether it did something since it was last pinged."""
-        return self._pinged is None or self._pinged.is_set()
+    def hangs(self) -> bool:
+        """Whether it has done nothing for a while although it was pinged."""
+        return not self._answered.is_set() and perf_counter() > self._pinged_at + GRACE_S
 
     def ping(self) -> None:
-        """Ask it to do something."""
-        self._pinged = threading.Event()
-        self._call(self._pinged.set)
+        """Ask it to do something, unless it still owes an answer."""
+        if self._answered.is_set():
+            self._pinged_at = perf_counter()
+            self._answered.clear()
+            self._call(self._answered.set)
+
+    def wait_for_answer(self) -> None:
+        """Wait until it has answered, or hangs."""
+        while not self.hangs:
+            if self._answered.wait(max(self._pinged_at + GRACE_S - perf_counter(), 0.0)):
+                return
 
     def stop(self) -> None:
         """Let it end as soon as it can; what is under way is cancelled."""
