@@ -21,6 +21,7 @@ Json = dict[str, Any]
 ROOT = Path(__file__).parents[3]
 THERE = "i wake up at four and lie there worrying"
 MADE_UP = "i never close my eyes before the sun comes up"
+HALF = "\ud800 sleep"
 TRANSCRIPT = f"Ellie: how do you sleep\nParticipant: {THERE}\nEllie: goodbye\n"
 
 
@@ -94,6 +95,16 @@ def test_as_json_every_quote_has_its_place(folder: Path) -> None:
     there, made_up = document["items"]["PHQ8_Sleep"]
     assert TRANSCRIPT[there["start"] : there["end"]] == THERE
     assert (made_up["accepted"], made_up["reason"]) == (False, "not_found")
+
+
+@pytest.mark.parametrize("how", [(), ("--mode", "fuzzy", "--strict")])
+def test_half_a_surrogate_pair_is_a_quote_that_is_not_there(
+    folder: Path, how: tuple[str, ...]
+) -> None:
+    result = quotes(folder, {"PHQ8_Sleep": [HALF]}, "--json", *how)
+    assert result.exit_code == 1, result.output
+    (found,) = json.loads(result.stdout)["items"]["PHQ8_Sleep"]
+    assert (found["quote"], found["accepted"]) == (HALF, False)
 
 
 @pytest.mark.parametrize(
@@ -224,6 +235,17 @@ def test_what_is_not_there_exits_with_1(serve: Serve, folder: Path) -> None:
     (path,) = (folder / "runs").iterdir()
     assert json.loads(path.read_text())["failures"] == document["failures"]
     assert document["failures"][0]["participant_id"] == "301"
+
+
+def test_half_a_surrogate_pair_is_written_as_json_escapes_it(
+    serve: Serve, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QUANTITATIVE_EVIDENCE_QUOTE_VALIDATION_ENABLED", "false")
+    serve({"PHQ8_Sleep": [HALF]})
+    result = run(*EXTRACT, "--json", "--out", "found.json")
+    document = json.loads(result.stdout)
+    assert document["items"]["PHQ8_Sleep"]["quotes"] == [HALF]
+    assert document == json.loads((folder / "found.json").read_text())
 
 
 def test_all_rejected_can_be_made_to_fail(serve: Serve) -> None:

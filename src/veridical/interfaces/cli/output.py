@@ -24,7 +24,7 @@ def print_text(text: str) -> None:
 
 def print_json(document: str) -> None:
     """Write a JSON document to stdout as UTF-8, whatever the locale."""
-    data = document.rstrip("\n").encode() + b"\n"
+    data = _encoded(document.rstrip("\n")) + b"\n"
     _to_stdout(lambda: sys.stdout.buffer.write(data))
 
 
@@ -47,6 +47,11 @@ def print_rich(show: Callable[[Console], None]) -> None:
     with console.capture() as capture:
         show(console)
     print_text(capture.get())
+
+
+def _encoded(text: str) -> bytes:
+    # What has no UTF-8, half a surrogate pair, is written as JSON escapes it.
+    return text.encode(errors="backslashreplace")
 
 
 def _to_stdout(write: Callable[[], object]) -> None:
@@ -88,7 +93,7 @@ def _ensure_writable(path: Path) -> None:
 def write_file(path: Path, text: str) -> None:
     """Write a file whole or not at all; raise `ConfigurationError` if that fails."""
     try:
-        _replace(path.resolve(), text.encode())
+        _replace(path.resolve(), _encoded(text))
     except OSError as error:
         msg = f"cannot write {shown(path)}: {error.strerror}"
         raise ConfigurationError(msg, hint="Check the disk and the folder's permissions") from None

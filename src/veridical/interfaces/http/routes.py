@@ -46,7 +46,9 @@ memory = APIRouter(
 
 def _json(document: object, headers: Mapping[str, str] | None = None) -> Response:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
-    return Response(text.encode(), headers=dict(headers or {}), media_type="application/json")
+    # What has no UTF-8, half a surrogate pair, goes out as JSON escapes it.
+    data = text.encode(errors="backslashreplace")
+    return Response(data, headers=dict(headers or {}), media_type="application/json")
 
 
 def _policy(service: Service, given: PolicySettings | None) -> Policy:

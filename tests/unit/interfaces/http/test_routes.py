@@ -208,6 +208,18 @@ def test_quotes_are_looked_up(opened: Open) -> None:
     use(opened, work)
 
 
+def test_half_a_surrogate_pair_is_a_quote_that_is_not_there(opened: Open) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        body = json.dumps({"quotes": ["\ud800 lanes"], "transcript": BRIDGE})
+        headers = {"content-type": "application/json"}
+        reply = await client.post("/v1/quotes", content=body, headers=headers)
+        assert reply.status_code == 200
+        (found,) = reply.json()["items"]["quotes"]
+        assert (found["quote"], found["reason"]) == ("\ud800 lanes", "not_found")
+
+    use(opened, work)
+
+
 def test_a_trace_is_audited(opened: Open) -> None:
     async def work(client: httpx.AsyncClient, _service: Service) -> None:
         steps = ["It opened in 1998.", {"claim": "It has six lanes.", "cites": ["S1"]}]
