@@ -101,7 +101,7 @@ async def _kept(
     service: Service, request: Request, report: Report, report_id: str | None = None
 ) -> dict[str, str]:
     named = report_id or new_id()
-    await service.shelf.put(named, report, request.state.key.name)
+    await service.shelf.put(named, report, request.state.key.id)
     return {
         "x-veridical-report": named,
         "x-veridical-outcome": report.summary.outcome.value,
@@ -297,7 +297,7 @@ async def feedback(body: schemas.FeedbackIn, request: Request, service: Here) ->
 
 
 async def _found(service: Service, request: Request, report_id: str) -> Report:
-    report = await service.shelf.get(report_id, request.state.key.name)
+    report = await service.shelf.get(report_id, request.state.key.id)
     if report is None:
         msg = "there is no such report any more"
         hint = "Check the answer again; for feedback, the report itself will do, too"

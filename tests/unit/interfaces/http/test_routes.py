@@ -479,6 +479,25 @@ def test_keys_open_what_their_scopes_say(opened: Open, tmp_path: Path) -> None:
     use(opened, work, server={"keys": str(tmp_path / "keys.json")})
 
 
+@pytest.mark.parametrize("where", ["memory", "store"])
+def test_a_new_key_does_not_get_the_reports_of_a_revoked_one_of_its_name(
+    opened: Open, tmp_path: Path, where: str
+) -> None:
+    (old, revoked), (new, kept) = new_key("app"), new_key("app")
+    write_keys(tmp_path / "keys.json", [revoked])
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        headers = {"x-veridical-key": old}
+        made = await client.post("/v1/check", json=CHECK, headers=headers)
+        at = f"/v1/reports/{made.headers['x-veridical-report']}"
+        assert (await client.get(at, headers=headers)).status_code == 200
+        write_keys(tmp_path / "keys.json", [kept])
+        problem(await client.get(at, headers=headers), 401)
+        problem(await client.get(at, headers={"x-veridical-key": new}), 404)
+
+    use(opened, work, server={"keys": str(tmp_path / "keys.json"), "reports_in": where})
+
+
 def test_each_key_has_its_own_rate(opened: Open, tmp_path: Path) -> None:
     (slow, first), (fast, second) = new_key("slow", per_minute=2), new_key("fast")
     write_keys(tmp_path / "keys.json", [first, second])
