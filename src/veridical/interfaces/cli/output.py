@@ -16,10 +16,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+CLOSED = "it is closed"
 
-def print_text(text: str) -> None:
-    """Write text to stdout; a reader that went away (`| head`) is no error."""
-    _to_stdout(lambda: sys.stdout.write(text))
+
+def print_text(text: str) -> bool:
+    """Write text to stdout; False if the reader went away (`| head`), which is no error.
+
+    `ConfigurationError` if stdout cannot be written; so it is with all that prints here.
+    """
+    return _to_stdout(lambda: sys.stdout.write(text))
 
 
 def print_json(document: str) -> None:
@@ -38,15 +43,18 @@ def print_address(command: str, address: str, *, json: bool, quiet: bool) -> Non
         print_text(f"veridical listens on {address}\n")
 
 
-def print_rich(show: Callable[[Console], None]) -> None:
-    """Let `show` print to a console, and write what it printed to stdout."""
+def print_rich(show: Callable[[Console], None]) -> bool:
+    """Let `show` print to a console, and write what it printed to stdout, as `print_text` does."""
     from rich.console import Console
 
-    # Captured, because rich ends the process with its own exit code when a pipe breaks.
-    console = Console()
-    with console.capture() as capture:
-        show(console)
-    print_text(capture.get())
+    def write() -> None:
+        # Captured, because rich ends the process with its own exit code when a pipe breaks.
+        console = Console()
+        with console.capture() as capture:
+            show(console)
+        sys.stdout.write(capture.get())
+
+    return _to_stdout(write)
 
 
 def _encoded(text: str) -> bytes:
@@ -54,13 +62,29 @@ def _encoded(text: str) -> bytes:
     return text.encode(errors="backslashreplace")
 
 
-def _to_stdout(write: Callable[[], object]) -> None:
+def _to_stdout(write: Callable[[], object]) -> bool:
+    if sys.stdout is None:
+        raise not_written(CLOSED)
     try:
         write()
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes stdout once more at exit; let it do that into nothing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        drop_stdout()
+        if not isinstance(error, BrokenPipeError):
+            raise not_written(error.strerror) from None
+        return False
+    return True
+
+
+def drop_stdout() -> None:
+    """Let Python flush stdout once more at exit, into nothing: it cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def not_written(why: str | None) -> ConfigurationError:
+    """Return that stdout cannot be written, and why."""
+    msg = f"cannot write to standard output: {why}"
+    return ConfigurationError(msg, hint="Send it to a file on a disk with room, or to a program")
 
 
 # --- report files ----------------------------------------------------------------------------

@@ -17,6 +17,9 @@ from veridical.core.epistemic import (
     Verifications,
 )
 from veridical.core.similarity import Contradictions, Measure
+from veridical.errors import ConfigurationError
+from veridical.interfaces.cli.failures import WRONG_USE, say
+from veridical.interfaces.cli.output import print_rich, print_text
 from veridical.pipeline.reports import Report, text
 from veridical.pipeline.reports.epistemic import Layout
 from veridical.pipeline.reports.visible import visible
@@ -39,14 +42,35 @@ class Display:
         if value is None:
             return
         if self._json:
-            sys.stdout.write(_as_json(value) + "\n")
+            document = _as_json(value) + "\n"
+            _ending(lambda: print_text(document))
             return
-        console = Console()
-        console.print(_as_rich(value, console), soft_wrap=isinstance(value, str))
+        shown, wrap = _as_rich(value, Console()), isinstance(value, str)
+        _ending(lambda: print_rich(lambda console: console.print(shown, soft_wrap=wrap)))
 
     def say(self, line: str) -> None:
         """Print a line of the shell's own; with `json` on stderr, where it is in nobody's way."""
-        Console(stderr=self._json).print(Text(visible(line)), soft_wrap=True)
+        said = Text(visible(line))
+        if self._json:
+            Console(stderr=True).print(said, soft_wrap=True)
+        else:
+            _ending(lambda: print_rich(lambda console: console.print(said, soft_wrap=True)))
+
+    def flush(self) -> None:
+        """Write what was printed; `SystemExit` if nobody reads it any more."""
+        if sys.stdout is not None:
+            _ending(lambda: print_text(""))
+
+
+def _ending(put: Callable[[], bool]) -> None:
+    """Print; `SystemExit` if nobody reads it any more, or it cannot be written."""
+    try:
+        read = put()
+    except ConfigurationError as error:
+        say("error", error.message, error.hint)
+        raise SystemExit(WRONG_USE) from None
+    if not read:
+        raise SystemExit
 
 
 def _as_rich(value: object, console: Console) -> RenderableType:

@@ -31,6 +31,7 @@ def run(shell: Shell) -> None:
         return
     for line in sys.stdin:
         shell.take(line.rstrip("\r\n"))
+        shell.display.flush()
     shell.finish()
 
 
