@@ -1,7 +1,7 @@
 """What hostile texts move of the real embedded verifier's verdicts (benchmarks/hostile.py).
 
-No attack may make a claim look supported but those that are named; how many verdicts move in other
-ways is held at what was measured for these weights.
+No attack may make a claim look supported that is judged right without it; how many verdicts move in
+other ways is held at what was measured for these weights.
 """
 
 from __future__ import annotations
@@ -46,19 +46,16 @@ def test_without_an_attack_all_but_the_known_verdicts_are_right(alone: Found, wh
     assert min(alone.right, whole.right) >= len(BASES) - len(MISJUDGED)
 
 
-KNOWN = {Kind.VERDICT: 14, Kind.CLAIM_UNICODE: 1}
+KNOWN = {Kind.VERDICT: 11}
 """Verdicts that each kind moves with these weights; harmless texts move none."""
-LOOKING_SUPPORTED = ("lookalikes",)
-"""What makes one pair look supported."""
 
 ROUNDING = 2
 """Verdicts close to a threshold, which another processor may round the other way."""
 
 
 def towards_supported(found: Found, kind: Kind) -> list[str]:
-    """Return the names of what is taken for supported now, but for what is known to be."""
-    names = [name for name in flipped(found, kind) if not name.startswith(LOOKING_SUPPORTED)]
-    return [name for name in names if name.endswith("to supported")]
+    """Return the names of what is taken for supported now."""
+    return [name for name in flipped(found, kind) if name.endswith("to supported")]
 
 
 @pytest.mark.parametrize("kind", Kind)

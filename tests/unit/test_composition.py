@@ -46,11 +46,11 @@ from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
 @pytest.mark.spec("SPEC-08.27")
 def test_the_default_backend_is_the_embedded_verifier() -> None:
     info = build_backend(Settings(), Settings().backend).info
-    assert (info.name, info.model) == ("embedded", "verifier-v4")
+    assert (info.name, info.model) == ("embedded", "verifier-v5")
 
 
 def test_a_model_may_follow_the_name() -> None:
-    assert build_backend(Settings(), "embedded:verifier-v4").info.model == "verifier-v4"
+    assert build_backend(Settings(), "embedded:verifier-v5").info.model == "verifier-v5"
 
 
 def test_an_unknown_model_is_a_named_error() -> None:

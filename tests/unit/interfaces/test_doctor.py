@@ -138,11 +138,11 @@ def weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put small files in the place of the weights: hashing the real ones takes its time."""
     place = tmp_path / "weights"
     place.mkdir()
-    raw = json.loads((card.WEIGHTS / "verifier-v4.json").read_text())
+    raw = json.loads((card.WEIGHTS / "verifier-v5.json").read_text())
     for name in raw["sha256"]:
         (place / name).write_bytes(name.encode())
         raw["sha256"][name] = sha256(name.encode()).hexdigest()
-    (place / "verifier-v4.json").write_text(json.dumps(raw))
+    (place / "verifier-v5.json").write_text(json.dumps(raw))
     monkeypatch.setattr(card, "WEIGHTS", place)
     return place
 
@@ -260,14 +260,14 @@ def test_the_installation_is_described(folder: Path) -> None:
     assert found["threads"] == 3
     assert found["processors"] >= 1
     assert found["onnxruntime"]
-    assert found["weights"] == {"model": "verifier-v4", "verified": True, "detail": ""}
+    assert found["weights"] == {"model": "verifier-v5", "verified": True, "detail": ""}
     extras = {extra["name"]: extra for extra in found["extras"]}
     assert "pdf" in extras
     assert extras.keys().isdisjoint({"dev", "all", "train"})
 
 
 def test_damaged_weights_are_said_to_be(weights: Path) -> None:
-    (weights / "verifier-v4.tokenizer.json").write_bytes(b"damaged")
+    (weights / "verifier-v5.tokenizer.json").write_bytes(b"damaged")
     assert document("--backend", "good")["installation"]["weights"]["verified"] is False
     assert "NOT verified" in run("--backend", "good").stdout
 

@@ -213,7 +213,7 @@ def test_the_backend_is_shown_and_changed(shell: Shell, capsys: pytest.CaptureFi
     lines(shell, "/backend", "/backend nope", "/backend embedded")
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == "backend fake:fake; text model fake:fake"
-    assert out.splitlines()[1].startswith("backend embedded:verifier-v4")
+    assert out.splitlines()[1].startswith("backend embedded:verifier-v5")
     assert "no backend named 'nope'" in err
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
-DEFAULT_MODEL = "verifier-v4"
+DEFAULT_MODEL = "verifier-v5"
 
 CHECK_TOLERANCE = 0.5
 """How far the logits of the self-check may be off: rounding moves them by less than .3."""

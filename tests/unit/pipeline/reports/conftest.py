@@ -34,7 +34,7 @@ from veridical.pipeline.reports.report import Report
 HOSTILE = (
     "<script>alert('x')</script> \x1b[31mred\x1b[0m [bold]loud[/bold] \x00\x07 \u202eevil\u202c"
 )
-BACKEND = BackendInfo("embedded", "verifier-v4", Estimator.CROSS_ENCODER, "f00d")
+BACKEND = BackendInfo("embedded", "verifier-v5", Estimator.CROSS_ENCODER, "f00d")
 
 ANSWER = (
     "👩‍🚀 Hello! The bridge opened in 1937 [S1], and it is 2,737 m long [S1].\n\n"
@@ -66,7 +66,7 @@ def estimate(supported: float, contradicted: float | None = 0.0, **changes: obje
     rest = None if contradicted is None else 1.0 - supported - contradicted
     low, high = max(0.0, supported - 0.02), min(1.0, supported + 0.02)
     made = Estimate(
-        supported, contradicted, rest, low, high, Estimator.CROSS_ENCODER, "verifier-v4", "f00d"
+        supported, contradicted, rest, low, high, Estimator.CROSS_ENCODER, "verifier-v5", "f00d"
     )
     return replace(made, **changes)  # type: ignore[arg-type]
 
