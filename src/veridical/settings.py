@@ -51,6 +51,13 @@ PREFIX = "VERIDICAL_"
 SPEC_053 = "QUANTITATIVE_EVIDENCE_QUOTE_"
 """Variables of the block `quantitative` go by the names of Spec 053, too."""
 
+FLAGS = {
+    "evidence_quote_validation_mode": "mode",
+    "evidence_quote_fuzzy_threshold": "threshold",
+    "evidence_quote_fail_on_all_rejected": "fail-on-all-rejected",
+}
+"""Options that go by other names than their keys."""
+
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
@@ -222,7 +229,8 @@ def _env_name(key: str) -> str:
 
 
 def _flag_name(key: str) -> str:
-    return "--" + key.rpartition(".")[2].replace("_", "-")
+    name = key.rpartition(".")[2]
+    return "--" + FLAGS.get(name, name.replace("_", "-"))
 
 
 # --- the file --------------------------------------------------------------------------------

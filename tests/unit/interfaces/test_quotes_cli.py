@@ -146,6 +146,15 @@ def test_the_flags_about_quotes_work(folder: Path) -> None:
     assert quotes(folder, short, "--mode", "magic").exit_code == 2
 
 
+@pytest.mark.parametrize("option", [("--threshold", "0.1"), ("--mode", "bogus")])
+def test_a_wrong_value_is_named_by_the_option_that_was_given(
+    folder: Path, option: tuple[str, str]
+) -> None:
+    result = quotes(folder, {"PHQ8_Sleep": [THERE]}, *option)
+    assert result.exit_code == 2
+    assert f"- {option[0]}: must be" in result.stderr
+
+
 def test_the_names_of_spec_053_work_in_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
