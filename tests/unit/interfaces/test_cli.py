@@ -126,6 +126,23 @@ def test_wrong_use_exits_with_2(arguments: tuple[str, ...]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("memory", "list", "--limit"),
+        ("memory", "search", "text", "--limit"),
+        ("memory", "rejected", "--limit"),
+        ("memory", "verify-pending", "--limit"),
+        ("feedback", "remove"),
+    ],
+)
+@pytest.mark.parametrize("number", [2**31, 2**63, 10**40])
+def test_a_number_too_large_for_a_database_is_wrong_use(
+    command: tuple[str, ...], number: int
+) -> None:
+    refused(*command, str(number))
+
+
 def test_help_loads_neither_models_nor_settings() -> None:
     code = (
         "import sys\n"

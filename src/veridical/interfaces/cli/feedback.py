@@ -66,7 +66,9 @@ Verdict = Annotated[Judgement, typer.Argument(help="Whether its verdict was righ
 Actual = Annotated[
     str | None, typer.Option(metavar="STATUS", help="The status that would have been right.")
 ]
-Number = Annotated[int, typer.Argument(metavar="ID", help="The mark's number in the list.")]
+Number = Annotated[
+    int, typer.Argument(metavar="ID", max=options.MOST, help="The mark's number in the list.")
+]
 Out = Annotated[Path | None, typer.Option(metavar="OUT", help="Write to this file.")]
 Json = options.Json
 Quiet = options.Quiet

@@ -133,9 +133,10 @@ Gate = Annotated[
     typer.Option("--gate/--no-gate", help="Verify it before it is stored (default: configured)."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Those queued, retracted or not valid now, too.")]
-Limit = Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")]
+Limit = Annotated[int, typer.Option(metavar="N", min=1, max=options.MOST, help="At most so many.")]
 WorkLimit = Annotated[
-    int | None, typer.Option("--limit", metavar="N", min=1, help="At most so many facts.")
+    int | None,
+    typer.Option("--limit", metavar="N", min=1, max=options.MOST, help="At most so many facts."),
 ]
 Early = Annotated[
     bool, typer.Option("--early", help="Those that are not due yet or were given up, too.")

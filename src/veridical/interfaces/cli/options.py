@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+MOST = 2**31 - 1
+"""The largest number that goes to a database."""
+
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")
 ]
