@@ -302,6 +302,22 @@ def test_what_a_worker_finds_out_about_a_fact_that_is_gone_is_not_written(
     assert memory.pending() == []
 
 
+def test_a_fact_that_goes_up_with_the_gate_off_goes_on_waiting(
+    memory: Memory, ungated: Memory, switch: Switch
+) -> None:
+    switch.up = False
+    fact = kept(memory, "It holds.", tier="task")
+    memory.promote(fact.id, "session")
+    waits = memory.pending()
+    done = ungated.promote(fact.id, "long_term")
+    assert (done.pending, memory.pending()) == (True, waits)
+    switch.up = True
+    assert memory.verify_pending(early=True).verified == 1
+    found = memory.get(fact.id)
+    assert (found.state, found.tier) == (State.VERIFIED, Tier.LONG_TERM)
+    assert memory.pending() == []
+
+
 # --- several writers -------------------------------------------------------------------------
 
 

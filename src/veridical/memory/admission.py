@@ -89,8 +89,9 @@ class Admission:
     def promote(self, fact: Fact, goal: Tier, started: float) -> Remembered:
         """Move a fact up if its evidence carries it; see `Memory.promote`."""
         if self._checker.gate is None:
-            self._settle(fact, Settled(changes={"tier": goal.value}))
-            return _kept(self._checker.fact(fact.id), None)
+            self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
+            pending = any(row["id"] == fact.id for row in self._queue.rows())
+            return replace(_kept(self._checker.fact(fact.id), None), pending=pending)
         evidence = self._checker.evidence_of(fact)
         result = self._checker.check_again(fact, evidence, started=started)
         decision = result.decision

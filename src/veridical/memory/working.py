@@ -42,6 +42,8 @@ LEASE_S = 60.0
 That long others leave alone what a worker had claimed that was killed.
 """
 
+_TIERS = list(Tier)
+
 
 def work_off(  # noqa: PLR0913 -- what it works on, and how far
     facts: MemoryTables,
@@ -122,12 +124,14 @@ def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[st
     decision = result.decision
     if decision.queue:
         return _retried(row, result)
-    goal = Tier(row["tier"]) if row["tier"] else fact.tier
+    promoted = row["tier"] is not None
+    goal = max(fact.tier, Tier(row["tier"]), key=_TIERS.index) if promoted else fact.tier
     changes = decided(decision, result.verification)
     if decision.refusal is None:
-        done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
+        # Only a promotion writes the tier: with the gate off the fact may have gone up meanwhile.
+        moved = {"tier": goal.value} if promoted else {}
+        done = Settled(changes=changes | moved, links=conflicts(result))
         return ("verified" if decision.state is State.VERIFIED else "unsupported"), done
-    promoted = row["tier"] is not None
     origin = "promote" if promoted else "queue"
     note = rejection_row(fact.text, goal, fact.stated, sources, result, origin=origin, fact=fact.id)
     logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])

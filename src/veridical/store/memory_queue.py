@@ -26,11 +26,13 @@ class Settled:
     """What becomes of a fact that was verified: all of it at once, or nothing.
 
     `changes` are its new columns, `queue` its new row in the queue (None: it waits no longer),
-    `links` (label, id of another fact). A fact that is removed takes along what depends on it.
+    `links` (label, id of another fact). One that `keeps_place` waits as before. A fact that is
+    removed takes along what depends on it.
     """
 
     changes: Row = field(default_factory=dict)
     queue: Row | None = None
+    keeps_place: bool = False
     rejection: Row | None = None
     links: Sequence[tuple[str, str]] = ()
     removed_at: datetime | None = None
@@ -136,7 +138,8 @@ def _settle(connection: Connection, number: int, done: Settled) -> None:
     if done.changes:
         change = update(facts).where(facts.c.number == number)
         connection.execute(change.values(**done.changes))
-    connection.execute(delete(queue).where(queue.c.fact == number))
+    if not done.keeps_place:
+        connection.execute(delete(queue).where(queue.c.fact == number))
     if done.queue is not None:
         connection.execute(insert(queue).values(fact=number, **done.queue))
     ids = [target for _, target in done.links]

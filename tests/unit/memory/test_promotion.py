@@ -1,0 +1,35 @@
+"""Facts that are promoted while they wait to be verified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from veridical.memory import Memory, State, Tier
+from veridical.testing import FakeBackend, fake_estimate
+
+EVIDENCE = {"S1": "Some evidence of it."}
+
+
+@pytest.fixture
+def ungated(new_memory: Any) -> Any:  # noqa: ANN401 -- of conftest
+    return new_memory(gated=False)
+
+
+def waiting(memory: Memory, text: str) -> str:
+    fact = memory.remember(text, EVIDENCE, tier="task").fact
+    assert fact is not None
+    assert fact.state is State.QUEUED
+    return fact.id
+
+
+def test_a_queued_fact_that_goes_up_with_the_gate_off_is_remembered_once_it_is_verified(
+    memory: Memory, ungated: Memory, backend: FakeBackend
+) -> None:
+    fact_id = waiting(memory, "It is limited.")
+    assert ungated.promote(fact_id, "session").pending
+    backend.answer = lambda query: fake_estimate(0.97 if "evidence of" in query.context else 0.3)
+    assert memory.verify_pending(early=True).verified == 1
+    (fact,) = memory.facts()
+    assert (fact.id, fact.tier) == (fact_id, Tier.SESSION)
