@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veridical.errors import StoreError
@@ -101,6 +102,9 @@ class Admission:
                 fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
             )
             logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
+            if fact.state is State.QUEUED:  # it was never let in
+                self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
+                return _rejected(result)
             self._settle(fact, Settled(changes=changes, rejection=note))
             return replace(_rejected(result), fact=self._checker.fact(fact.id))
         if decision.queue:

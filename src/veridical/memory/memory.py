@@ -262,9 +262,10 @@ class Memory:
     def promote(self, fact_id: str, tier: str, *, strict: bool = False) -> Remembered:
         """Move a fact to a higher tier, if the gate lets it through now.
 
-        Rejected, it stays in its tier and is no longer one that is verified. What cannot be
-        measured now stays, too, and goes up when it is verified. With the gate off it goes up as it
-        is. With `strict` a rejection is raised.
+        Rejected, it stays in its tier and is no longer one that is verified; one that is queued,
+        and so was never let in, is removed. What cannot be measured now stays, too, and goes up
+        when it is verified. With the gate off it goes up as it is. With `strict` a rejection is
+        raised.
         """
         fact, goal = self.get(fact_id), as_tier(tier)
         if fact.retracted is not None:

@@ -135,7 +135,7 @@ def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[st
     origin = "promote" if promoted else "queue"
     note = rejection_row(fact.text, goal, fact.stated, sources, result, origin=origin, fact=fact.id)
     logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
-    if promoted:  # it stays where it was
+    if promoted and fact.state is not State.QUEUED:  # it stays where it was
         return "rejected", Settled(changes=changes, rejection=note)
     return "rejected", Settled(rejection=note, removed_at=datetime.now(UTC))
 

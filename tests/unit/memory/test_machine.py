@@ -201,15 +201,14 @@ class MemoryMachine(RuleBasedStateMachine):
             with pytest.raises(InputError):
                 self.memory.link(first, "depends_on", second)
 
-    @rule(fact_id=ids, tier=st.sampled_from(TIERS))
-    def promote(self, fact_id: str, tier: Tier) -> None:
+    @rule(fact_id=ids, tier=st.sampled_from(TIERS), gated=FACT["gated"])
+    def promote(self, *, fact_id: str, tier: Tier, gated: bool) -> None:
         known = self.reference.facts.get(fact_id)
-        if (
-            known is None
-            or known.retracted
-            or known.state is State.QUEUED
-            or TIERS.index(tier) <= TIERS.index(known.tier)
-        ):
+        if known is None or known.retracted or TIERS.index(tier) <= TIERS.index(known.tier):
+            return
+        if not gated:
+            assert self.ungated.promote(fact_id, tier).pending == known.waits
+            known.tier = tier
             return
         done = self.memory.promote(fact_id, tier)
         state, confidence, waits = self.expected(known.text, known.stated, gated=True)
@@ -218,6 +217,10 @@ class MemoryMachine(RuleBasedStateMachine):
             known.waits, known.goal = True, tier
         elif state is None:
             self.reference.rejected += 1
+            if known.state is State.QUEUED:
+                assert done.fact is None
+                self.reference.remove(fact_id)
+                return
             known.state, known.waits, known.goal = State.UNSUPPORTED, False, None
             known.confidence = done.confidence
         else:
@@ -238,7 +241,7 @@ class MemoryMachine(RuleBasedStateMachine):
                 continue
             if state is None:
                 self.reference.rejected += 1
-                if fact.goal is None:
+                if fact.goal is None or fact.state is State.QUEUED:
                     self.reference.remove(key)
                 else:
                     fact.state, fact.confidence = (
@@ -246,7 +249,8 @@ class MemoryMachine(RuleBasedStateMachine):
                         self.memory.get(key).confidence,
                     )
             else:
-                fact.state, fact.confidence, fact.tier = state, confidence, fact.goal or fact.tier
+                fact.state, fact.confidence = state, confidence
+                fact.tier = max(fact.tier, fact.goal or fact.tier, key=TIERS.index)
             fact.waits, fact.goal = False, None
         self.well = False
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from veridical.memory import Memory, State, Tier
+from veridical.memory import FactContradicted, Memory, Outcome, State, Tier
 from veridical.testing import FakeBackend, fake_estimate
 
 EVIDENCE = {"S1": "Some evidence of it."}
@@ -33,3 +33,34 @@ def test_a_queued_fact_that_goes_up_with_the_gate_off_is_remembered_once_it_is_v
     assert memory.verify_pending(early=True).verified == 1
     (fact,) = memory.facts()
     assert (fact.id, fact.tier) == (fact_id, Tier.SESSION)
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_queued_fact_whose_promotion_is_rejected_is_removed(
+    memory: Memory, backend: FakeBackend, *, late: bool
+) -> None:
+    fact_id = waiting(memory, "It is limited.")
+    if late:
+        assert memory.promote(fact_id, "session").pending
+    backend.answer = lambda _: fake_estimate(0.01, 0.95)
+    if late:
+        assert memory.verify_pending(early=True).rejected == 1
+    else:
+        done = memory.promote(fact_id, "session")
+        assert (done.outcome, done.fact) == (Outcome.REJECTED, None)
+        assert isinstance(done.error, FactContradicted)
+    assert memory.facts(everything=True) == []
+    assert memory.pending() == []
+    assert [each.origin for each in memory.rejections()] == ["promote"]
+
+
+def test_a_fact_that_was_let_in_stays_in_its_tier_when_its_promotion_is_rejected_later(
+    memory: Memory, ungated: Memory, backend: FakeBackend
+) -> None:
+    fact = ungated.remember("It is limited.", EVIDENCE, tier="task").fact
+    assert fact is not None
+    assert memory.promote(fact.id, "session").pending
+    backend.answer = lambda _: fake_estimate(0.01, 0.95)
+    assert memory.verify_pending(early=True).rejected == 1
+    found = memory.get(fact.id)
+    assert (found.tier, found.state) == (Tier.TASK, State.UNSUPPORTED)
