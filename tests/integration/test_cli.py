@@ -128,10 +128,11 @@ def test_a_bad_record_is_a_named_error(folder: Path) -> None:
     assert "bad.json: row 1: key 'text' must be text, not a number" in result.stderr
 
 
-def test_duplicate_ids_are_a_named_error() -> None:
-    result = run("check", "answer.md", "-s", "S1=source.txt", "-s", "S1=answer.md")
+def test_duplicate_ids_are_a_named_error(folder: Path) -> None:
+    (folder / "other.txt").write_text(SOURCE)
+    result = run("check", "answer.md", "-s", "S1=source.txt", "-s", "S1=other.txt")
     assert result.exit_code == 2
-    assert "S1 (source.txt and answer.md)" in result.stderr
+    assert "S1 (source.txt and other.txt)" in result.stderr
 
 
 def test_a_nan_in_the_configuration_is_a_named_error(folder: Path) -> None:
