@@ -85,7 +85,7 @@ def build_backend(
     named = resolve_alias(backend, aliases=settings.aliases.model_dump(), operation=operation)
     name, _, model = named.partition(":")
     if operation != "check":
-        settings = _kept_settings(settings)
+        settings = settings.for_host()
     if name == "cascade":
         return _cascade(settings, operation, model or None)
     created = _wrapped(settings, name, _create(settings, name, model or None))
@@ -337,15 +337,6 @@ def hallucination_backend(settings: Settings, operation: Operation) -> str:
     if block.type == "configurable":
         return getattr(settings.aliases, operation) or block.default or settings.backend
     return block.type or block.default or settings.backend
-
-
-def _kept_settings(settings: Settings) -> Settings:
-    """Return the settings with the time that what a host checks by itself is kept."""
-    kept = settings.hallucination.cache_ttl
-    if kept is None:
-        return settings
-    cache = settings.cache.model_copy(update={"ttl_s": kept})
-    return settings.model_copy(update={"cache": cache})
 
 
 def _closing(memory: Memory, *parts: object) -> Memory:

@@ -109,6 +109,13 @@ class Settings(BaseModel):
         """Return the policy block as the value the pipeline works with."""
         return Policy(**self.policy.model_dump())
 
+    def for_host(self) -> Settings:
+        """Return these with estimates kept as long as the block `hallucination` says."""
+        kept = self.hallucination.cache_ttl
+        if kept is None:
+            return self
+        return self.model_copy(update={"cache": self.cache.model_copy(update={"ttl_s": kept})})
+
 
 @dataclass(frozen=True, slots=True)
 class Layer:

@@ -338,9 +338,10 @@ def _verifier(config: VerificationConfig, settings: Settings | None = None) -> C
 
     named = config.verification_model
     if settings is None:
-        return Verifier.from_settings(Settings.load(backend=named))
-    own = {} if named is None else {"backend": named}
-    return Verifier.from_settings(settings.model_copy(update=own))
+        found = Settings.load(backend=named)
+    else:
+        found = settings.model_copy(update={} if named is None else {"backend": named})
+    return Verifier.from_settings(found.for_host())
 
 
 def _trajectory(

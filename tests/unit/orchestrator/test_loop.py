@@ -26,6 +26,7 @@ from veridical.orchestrator import (
     Skipped,
     VerificationConfig,
 )
+from veridical.pipeline.inference.wrappers import Cache
 from veridical.settings import Settings
 from veridical.sync import SyncVerifier
 from veridical.testing import FakeTextModel
@@ -591,3 +592,14 @@ def test_the_settings_say_how_answers_are_verified(bridge: ModuleType) -> None:
         on_failure="retry", max_retries=1, mode="full", gap_threshold_bits=0.5
     )
     assert found._setup.deadline_s == 7.0
+
+
+def test_answers_keep_estimates_as_long_as_the_settings_of_hosts_say(bridge: ModuleType) -> None:
+    settings = Settings.model_validate(
+        {"cache": {"path": ":memory:", "ttl_s": 1000}, "hallucination": {"cache_ttl": "5m"}}
+    )
+    found = Orchestrator.from_settings(bridge.Script([bridge.GOOD]), settings)
+    cache: Any = found._setup.checkpoint._verifier._backend  # type: ignore[union-attr]
+    while not isinstance(cache, Cache):
+        cache = cache.wrapped
+    assert cache._ttl_s == 300.0
