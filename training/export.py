@@ -98,14 +98,19 @@ def trim(model: torch.nn.Module, options: argparse.Namespace) -> Tokenizer:
 
 
 def most_used(tokenizer: Tokenizer, pairs: Path, size: int) -> set[str]:
-    """Return the special and one-character pieces, then the most frequent, `size` in all."""
+    """Return the special and one-character pieces, the most frequent, and the first of the rest.
+
+    `size` in all, none of them a placeholder that stands for nothing.
+    """
     counts: Counter[str] = Counter()
     for row in read(pairs):
         counts.update(tokenizer.encode(row["evidence"], row["claim"]).tokens)
     vocabulary = tokenizer.get_vocab()
-    kept = {piece for piece in vocabulary if len(piece.removeprefix("##")) == 1}
-    kept |= {piece for piece in vocabulary if piece.startswith(("<", "["))}
-    for piece, _ in counts.most_common():
+    pieces = [piece for piece in vocabulary if not piece.startswith("[unused")]
+    kept = {piece for piece in pieces if len(piece.removeprefix("##")) == 1}
+    kept |= {piece for piece in pieces if piece.startswith(("<", "["))}
+    often = [piece for piece, _ in counts.most_common()]
+    for piece in (*often, *sorted(pieces, key=vocabulary.__getitem__)):
         if len(kept) >= size:
             break
         kept.add(piece)
