@@ -4,8 +4,9 @@ Scores every passage of a fixed sample of the development sets once, then compar
 the passages of a claim together, and thresholds. Nothing here is fitted. "Closest" is the sentence
 nearest to the claim, with the neighbour that has most of what it lacks; it is read, as the stitched
 passage is, where the evidence is longer than a window. "Then" is the stitched passage only where
-the closest has neither probability at a half, as the product reads. The same for 160 claims on a
-text whose entries are alike (`_gazetteer.py`).
+the closest has neither probability at its threshold, as the product reads. The same for 160 claims
+on a text whose entries are alike (`_gazetteer.py`). Claims of several sentences are read in this
+last way whole, and sentence by sentence.
 
     .venv/bin/python benchmarks/aggregation.py [--rows 60] [--model NAME] [--write]
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,12 +36,13 @@ from veridical.core.sources import as_sources
 from veridical.core.types import CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc, balanced_accuracy, macro_f1, share
-from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.claims import sentence_parts, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.inference.card import load_card
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from veridical.evaluation.rows import Row
 
@@ -47,9 +50,11 @@ ROOT = Path(__file__).parents[1]
 DEV = ROOT.parent / "shared" / "data" / "dev"
 NOT_PAIRS = ("p0__", "quote_", "traces_")
 MOST_WINDOWS = 4
+MANY = 20
+"""So many claims of several sentences have the files in which these are looked at alone."""
 CLOSEST, STITCHED = "closest", "stitched"
-THRESHOLD = 0.5
-"""The shipped one, of support and of contradiction."""
+SHIPPED = load_card(DEFAULT_MODEL).calibration
+SUPPORT, CONTRADICTION = SHIPPED.support_threshold, SHIPPED.contradiction_threshold
 
 
 @dataclass(frozen=True)
@@ -63,12 +68,13 @@ class Passage:
 
 @dataclass(frozen=True)
 class Scored:
-    """A labelled claim and its passages."""
+    """A labelled claim, its passages, and the same of its sentences if it has several."""
 
     file: str
     supported: bool
     label3: str | None
     passages: tuple[Passage, ...]
+    sentences: tuple[Scored, ...] = ()
 
 
 def main() -> None:
@@ -100,32 +106,48 @@ async def score_all(options: argparse.Namespace) -> tuple[list[Scored], list[Sco
     known = {}
     if kept.exists():
         lines = map(json.loads, kept.read_text(encoding="utf-8").splitlines())
-        known = {(entry["file"], entry["id"]): entry["passages"] for entry in lines}
+        known = {(entry["file"], entry["id"]): entry for entry in lines}
     found = []
     paths = [path for path in sorted(DEV.glob("*.jsonl.gz")) if not path.name.startswith(NOT_PAIRS)]
     with kept.open("a", encoding="utf-8") as file:
         for dataset in read_datasets(paths):
             for row in dataset.sample(options.rows, seed=0).rows:
-                passages = known.get((dataset.name, row.id))
-                if passages is None:
-                    passages = await score(backend, row)
-                    entry = {"file": dataset.name, "id": row.id, "passages": passages}
+                entry = known.get((dataset.name, row.id))
+                if entry is None:
+                    entry = {"file": dataset.name, "id": row.id, **await score(backend, row)}
                     file.write(json.dumps(entry) + "\n")
-                if passages:
-                    found.append(labelled(dataset.name, row, passages))
+                if entry["passages"]:
+                    found.append(labelled(dataset.name, row, entry))
             print(dataset.name, len(found), file=sys.stderr)
-    return found, [labelled("", row, await score(backend, row)) for row in _gazetteer.rows()]
+    alike = [labelled("", row, await score(backend, row)) for row in _gazetteer.rows()]
+    return found, alike
 
 
-def labelled(file: str, row: Row, passages: Iterable[Sequence]) -> Scored:
-    """Return a row with what the model makes of its passages."""
-    return Scored(file, row.supported, row.label3, tuple(Passage(*read) for read in passages))
+def labelled(file: str, row: Row, entry: Mapping) -> Scored:
+    """Return a row with what the model makes of its passages, and of its sentences'."""
+
+    def scored(passages: Iterable[Sequence], sentences: tuple[Scored, ...] = ()) -> Scored:
+        read = tuple(Passage(*passage) for passage in passages)
+        return Scored(file, row.supported, row.label3, read, sentences)
+
+    return scored(entry["passages"], tuple(map(scored, entry["sentences"])))
 
 
-async def score(backend: EmbeddedVerifier, row: Row) -> list[tuple[int | str, float, float]]:
+async def score(backend: EmbeddedVerifier, row: Row) -> dict[str, list]:
+    """Return what the model makes of a claim's passages, and of those of its sentences."""
+    sentences = [part.text for part in sentence_parts(row.claim)]
+    return {
+        "passages": await read(backend, row, row.claim, MOST_WINDOWS),
+        "sentences": [await read(backend, row, text, 1) for text in sentences],
+    }
+
+
+async def read(
+    backend: EmbeddedVerifier, row: Row, claim: str, windows: int
+) -> list[tuple[int | str, float, float]]:
     """Return rank, P(supported) and P(contradicted) of each passage of a claim."""
-    passages = dict(passages_of(row))
-    answers = await backend.estimate([Query(row.claim, text) for text in passages.values()])
+    passages = dict(passages_of(row, claim, windows))
+    answers = await backend.estimate([Query(claim, text) for text in passages.values()])
     return [
         (rank, answer.supported, answer.contradicted or 0.0)
         for rank, answer in zip(passages, answers, strict=True)
@@ -133,14 +155,14 @@ async def score(backend: EmbeddedVerifier, row: Row) -> list[tuple[int | str, fl
     ]
 
 
-def passages_of(row: Row) -> Iterator[tuple[int | str, str]]:
+def passages_of(row: Row, claim: str, windows: int) -> Iterator[tuple[int | str, str]]:
     """Yield the windows, the stitched passage and the closest sentences, as far as there are."""
     sources = as_sources(row.sources)
     corpus = Corpus(sources, split_sentences)
     cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
-    read = Binder(corpus, windows=MOST_WINDOWS).bind(row.claim, cited).with_evidence
+    read = Binder(corpus, windows=windows).bind(claim, cited).with_evidence
     yield from enumerate(passage.text for passage in read if not passage.stitched)
-    short = Binder(corpus, windows=0).bind(row.claim, cited).with_evidence
+    short = Binder(corpus, windows=0).bind(claim, cited).with_evidence
     if len(short) > 1:
         yield from zip((CLOSEST, STITCHED), (passage.text for passage in short), strict=True)
 
@@ -196,15 +218,15 @@ class Figures:
     auroc: float
     balanced_accuracy: float
     false_positive_rate: float
-    macro_f1: float
+    macro_f1: float | None
 
 
 def figures(
     scored: list[Scored],
     read: Callable[[Scored], Passage],
     *,
-    support: float = THRESHOLD,
-    contradiction: float = THRESHOLD,
+    support: float = SUPPORT,
+    contradiction: float = CONTRADICTION,
 ) -> Figures:
     """Return the means over the files that have both classes."""
     found = []
@@ -227,15 +249,18 @@ def figures(
                 macro_f1([a for a, _ in both], [b for _, b in both]) if both else None,
             )
         )
+    three_way = [f[3] for f in found if f[3] is not None]
     return Figures(
         fmean(f[0] for f in found),
         fmean(f[1] for f in found),
         fmean(f[2] for f in found),
-        fmean(f[3] for f in found if f[3] is not None),
+        fmean(three_way) if three_way else None,
     )
 
 
-def decides(passage: Passage, support: float = THRESHOLD, contradiction: float = THRESHOLD) -> bool:
+def decides(
+    passage: Passage, support: float = SUPPORT, contradiction: float = CONTRADICTION
+) -> bool:
     """Say whether a passage reaches a threshold."""
     return status(passage, support, contradiction) != "not_in_context"
 
@@ -256,10 +281,11 @@ def report(scored: list[Scored], alike: list[Scored], options: argparse.Namespac
     """Return the Markdown page."""
     files = len({s.file for s in scored})
     long = [s for s in scored if len(s.passages) > 1]
+    several = [s for s in scored if s.sentences]
     lines = ["# Passages, aggregation and thresholds", "", __doc__.split("\n\n")[1], ""]
     lines += [
         f"`{options.model}`, {len(scored)} claims of {files} development files, means over files;",
-        f"{len(long)} claims have more than one passage.",
+        f"{len(long)} claims have more than one passage, {len(several)} several sentences.",
         "",
     ]
     for title, rows in (
@@ -268,6 +294,12 @@ def report(scored: list[Scored], alike: list[Scored], options: argparse.Namespac
         ("A text whose entries are alike", alike),
     ):
         lines += [f"## {title}", "", *ways(rows), ""]
+    lines += [
+        "## Claims of several sentences",
+        "",
+        *by_sentence(scored, several),
+        "",
+    ]
     lines += ["## Thresholds", "", *thresholds(scored)]
     return "\n".join(lines)
 
@@ -294,7 +326,7 @@ def ways(scored: list[Scored]) -> list[str]:
         for name in names:
             found = figures(scored, lambda s, w=WAYS[name], o=others: w(short(s, *o)))
             rows.append((f"{' + '.join(others)}, {name}", *shown(found)))
-    found = figures(scored, shipped)
+    found = figures(scored, read_whole)
     rows.append((f"{CLOSEST}, then {STITCHED} ({spared(scored)} of these not read)", *shown(found)))
     return table(HEAD, rows)
 
@@ -303,6 +335,17 @@ def spared(scored: list[Scored]) -> str:
     """Return of how many of the claims with two passages the first one decides."""
     firsts = [read[0] for s in scored if len(read := short(s, CLOSEST, STITCHED)) > 1]
     return f"{sum(map(decides, firsts))} of {len(firsts)}"
+
+
+def by_sentence(scored: list[Scored], several: list[Scored]) -> list[str]:
+    """Return the table of ways to read claims of several sentences: among all claims, and alone."""
+    rows = []
+    many = {name for name, count in Counter(s.file for s in several).items() if count >= MANY}
+    alone = [s for s in several if s.file in many]
+    for title, among in (("all", scored), (f"{len(alone)} in {len(many)} files", alone)):
+        for name, read in SENTENCE_WAYS.items():
+            rows.append((f"{title}: {name}", *shown(figures(among, read))))
+    return table(HEAD, rows)
 
 
 def thresholds(scored: list[Scored]) -> list[str]:
@@ -315,17 +358,46 @@ def thresholds(scored: list[Scored]) -> list[str]:
     for contradiction in (0.4, 0.5, 0.6, 0.7, 0.8):
         read = partial(shipped, contradiction=contradiction)
         found = figures(scored, read, contradiction=contradiction)
-        rows.append((f"support 0.5, contradiction {contradiction}", *shown(found)))
+        rows.append((f"support {SUPPORT}, contradiction {contradiction}", *shown(found)))
     return table(HEAD, rows)
 
 
-def shipped(
-    scored: Scored, support: float = THRESHOLD, contradiction: float = THRESHOLD
+def read_whole(
+    scored: Scored, support: float = SUPPORT, contradiction: float = CONTRADICTION
 ) -> Passage:
-    """Return what the product goes by: the first passage that decides, else the most decisive."""
+    """Return the first passage that decides, else the most decisive."""
     read = short(scored, CLOSEST, STITCHED)
     deciding = (p for p in read if decides(p, support, contradiction))
     return next(deciding, decisive(read))
+
+
+def shipped(
+    scored: Scored, support: float = SUPPORT, contradiction: float = CONTRADICTION
+) -> Passage:
+    """Return what the product goes by: the whole or, if it is more probable, the weakest part."""
+    whole = read_whole(scored, support, contradiction)
+    if not scored.sentences:
+        return whole
+    parts = [read_whole(part, support, contradiction) for part in scored.sentences]
+    return max(whole, weakest(parts), key=lambda p: p.supported)
+
+
+def weakest(passages: Iterable[Passage]) -> Passage:
+    """Return the passage that supports the claim least."""
+    return min(passages, key=lambda p: p.supported)
+
+
+def of_sentences(way: Callable[[Iterable[Passage]], Passage]) -> Callable[[Scored], Passage]:
+    """Return a way that reads only the sentences of a claim that has several."""
+    return lambda scored: way(map(read_whole, scored.sentences or (scored,)))
+
+
+SENTENCE_WAYS: dict[str, Callable[[Scored], Passage]] = {
+    "whole": read_whole,
+    "the weakest sentence": of_sentences(weakest),
+    "mean of the sentences": of_sentences(mean),
+    "whole or, if it is more probable, the weakest sentence": shipped,
+}
 
 
 def shown(found: Figures) -> tuple[str, ...]:
@@ -334,7 +406,7 @@ def shown(found: Figures) -> tuple[str, ...]:
         f"{found.auroc:.3f}",
         f"{found.balanced_accuracy:.3f}",
         f"{found.false_positive_rate:.3f}",
-        f"{found.macro_f1:.3f}",
+        "" if found.macro_f1 is None else f"{found.macro_f1:.3f}",
     )
 
 

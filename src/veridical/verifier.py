@@ -26,11 +26,13 @@ from veridical.errors import VeridicalError
 from veridical.pipeline.claims import (
     extract_claims,
     select,
+    sentence_parts,
     split_sentences,
 )
 from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.judgement import (
     Look,
+    fragments,
     judge,
     quote,
     scored_also,
@@ -199,10 +201,12 @@ class Verifier:
         cites: Sequence[str] = (),
         policy: Policy | None = None,
     ) -> Verdict:
-        """Return the verdict on one claim, taken as it stands: not split, nothing parsed out of it.
+        """Return the verdict on one claim, taken as it stands: nothing is parsed out of it.
 
-        Only the sources it `cites` are its evidence; if it cites none, all are. An id that does not
-        exist is a phantom citation. Errors are those of `check`.
+        A claim of several sentences is read whole and sentence by sentence: it is supported if it
+        is as a whole, or each of them is. Only the sources it `cites` are its evidence; if it cites
+        none, all are. An id that does not exist is a phantom citation. Errors are those
+        of `check`.
         """
         ensure_text(claim, "the claim")
         _ensure_question(question)
@@ -210,9 +214,14 @@ class Verifier:
         rules = (policy or self._policy).resolved(self._backend.info)
         whole = Span(0, len(claim))
         refs = tuple(CitationRef(cited, whole) for cited in cites)
-        one = ClaimSet((Claim("c1", claim, whole, 0, citations=refs),), 1)
-        _, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
-        (verdict,) = await self._first_look(bound, texts, rules, self._asker(texts, question))
+        taken = Claim("c1", claim, whole, 0, citations=refs, parts=sentence_parts(claim))
+        one = ClaimSet((taken,), 1)
+        binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
+        asker = self._asker(texts, question)
+        verdicts = await self._first_look(bound, texts, rules, asker)
+        (verdict,) = await self._second_look(
+            verdicts, binder, texts, rules, asker, by_sentence=True
+        )
         return verdict
 
     async def check_many(
@@ -296,27 +305,34 @@ class Verifier:
                     watch.first_look(verdicts[-1])
         return verdicts
 
-    async def _second_look(
+    async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
         self,
         verdicts: Sequence[Verdict],
         binder: Binder,
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
+        *,
+        by_sentence: bool = False,
     ) -> list[Verdict]:
-        """Read the conjuncts and the softened form of the claims that came out unsupported."""
-        again = {v.claim.id: v for v in verdicts if v.status is Status.UNSUPPORTED}
+        """Read the parts, and the softened form, of the claims that did not come out supported.
+
+        Of claims whose parts are sentences the supported ones are read again, too.
+        """
+        looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
+        again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [
             (fragment.text, binder.bind(fragment.text, verdict.citations).with_evidence)
-            for verdict in again.values()
-            for fragment in verdict.claim.fragments
+            for verdict, read in again.values()
+            for fragment in read
         ]
         readings = await asker.read(contexts, policy)
         looks = iter(map(Look, (passages for _, passages in contexts), readings))
-        for claim_id, verdict in again.items():
-            found = [next(looks) for _ in verdict.claim.fragments]
-            again[claim_id] = second_look(verdict, found, policy, sources)
-        return [again.get(verdict.claim.id, verdict) for verdict in verdicts]
+        refined = {
+            claim_id: second_look(verdict, [next(looks) for _ in read], policy, sources)
+            for claim_id, (verdict, read) in again.items()
+        }
+        return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
 
 
 class _Watch:
@@ -335,8 +351,7 @@ class _Watch:
 
     def first_look(self, verdict: Verdict) -> None:
         hinted = verdict.claim.evidence_map is not None
-        again = verdict.status is Status.UNSUPPORTED and verdict.claim.fragments
-        if self._watcher is not None and not (hinted or again):
+        if self._watcher is not None and not (hinted or fragments(verdict)):
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 

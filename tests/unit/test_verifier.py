@@ -218,6 +218,45 @@ def test_one_claim_is_taken_as_it_stands() -> None:
     assert verdict.status is Status.UNSUPPORTED
 
 
+def test_a_claim_of_several_sentences_is_supported_if_each_of_them_is() -> None:
+    def by_sentence(query: Query) -> Measurement:
+        return stated(query) if query.claim.count(".") == 1 else fake_estimate(0.1, 0.8)
+
+    def verified(claim: str) -> Verdict:
+        return anyio.run(Verifier(FakeBackend(by_sentence)).verify, claim, SOURCES)
+
+    both = verified("Sure! The bridge opened in 1998. The ferry sank in 2003.")
+    assert (both.status, both.rule) == (Status.SUPPORTED, "all_parts_supported")
+    assert [part.text for part in both.parts] == [
+        "The bridge opened in 1998.",
+        "The ferry sank in 2003.",
+    ]
+    assert {evidence.source for evidence in both.evidence} == {"S1", "S2"}
+    assert verified("The bridge opened in 1998. It leaks.").flagged
+
+
+@pytest.mark.parametrize(("part", "expected"), [(0.9, 0.9), (0.6, 0.7)])
+def test_a_claim_that_is_supported_as_a_whole_is_more_probable_if_its_sentences_are(
+    part: float, expected: float
+) -> None:
+    def answers(query: Query) -> Measurement:
+        return fake_estimate(part if query.claim.count(".") == 1 else 0.7)
+
+    policy = Policy(support_threshold=0.5, contradiction_threshold=0.5)
+    verifier = Verifier(FakeBackend(answers), policy=policy)
+    found = anyio.run(verifier.verify, "It opened in 1998. It has six lanes.", SOURCES)
+    assert (found.status, found.p1) == (Status.SUPPORTED, fake_estimate(expected))
+
+
+def test_a_claim_supported_as_a_whole_stays_so_whatever_its_sentences_are() -> None:
+    def answers(query: Query) -> Measurement:
+        return fake_estimate(0.1, 0.8) if query.claim.count(".") == 1 else fake_estimate(0.9)
+
+    verifier = Verifier(FakeBackend(answers))
+    found = anyio.run(verifier.verify, "It opened in 1998. It has six lanes.", SOURCES)
+    assert (found.status, found.p1, found.parts) == (Status.SUPPORTED, fake_estimate(0.9), ())
+
+
 def test_one_claim_is_read_with_what_it_cites() -> None:
     assert verify("The ferry sank in 2003.").status is Status.SUPPORTED
     assert verify("The ferry sank in 2003.", "S2").status is Status.SUPPORTED

@@ -142,7 +142,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A conjunct of a claim that is no claim of its own, rewritten to stand alone."""
+    """A conjunct or sentence of a claim, no claim of its own, in words that stand alone."""
 
     text: str
     span: Span
@@ -165,9 +165,10 @@ class Claim:
     """One verifiable assertion of the answer.
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
-    a shared subject put back. `parts` are conjuncts that are looked at only when the whole is not
-    supported. `weaker` is the claim with its quantifier or certainty word softened, if it has one.
-    `skipped` is why an assertion is not verified, if the policy leaves it out.
+    a shared subject put back. `parts` are its conjuncts, or the sentences of one that has several,
+    looked at only when the whole is not supported. `weaker` is the claim with its quantifier or
+    certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
+    policy leaves it out.
     """
 
     id: str

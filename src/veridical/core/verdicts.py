@@ -77,7 +77,7 @@ class EvidenceSpan:
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The verdict on one conjunct, or on the softened form, of a partially supported claim."""
+    """The verdict on one part, or on the softened form, of a claim that was looked at again."""
 
     text: str
     span: Span

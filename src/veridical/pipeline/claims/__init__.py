@@ -1,7 +1,7 @@
 """Text -> claims: sentences with exact offsets, citations, confidence, atomic parts."""
 
 from veridical.pipeline.claims.decomposition import cut, decomposition_request
-from veridical.pipeline.claims.extract import extract_claims
+from veridical.pipeline.claims.extract import extract_claims, sentence_parts
 from veridical.pipeline.claims.merging import decompose
 from veridical.pipeline.claims.selection import select
 from veridical.pipeline.claims.sentences import split_sentences
@@ -12,5 +12,6 @@ __all__ = [
     "decomposition_request",
     "extract_claims",
     "select",
+    "sentence_parts",
     "split_sentences",
 ]

@@ -18,7 +18,7 @@ from veridical.pipeline.claims.parts import find_conjuncts
 from veridical.pipeline.claims.plain import plain
 from veridical.pipeline.claims.prefixes import capitalised, without_announcement, without_tag
 from veridical.pipeline.claims.references import is_reference
-from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of
+from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of, split_sentences
 from veridical.pipeline.claims.softening import soften
 from veridical.pipeline.claims.syntax import mask_marks
 from veridical.pipeline.claims.tables import row_text
@@ -46,6 +46,21 @@ def extract_claims(answer: str, known_ids: Collection[str] = ()) -> ClaimSet:
     claims = [claim for sentence in sentences for claim in sentence.claims()]
     numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
     return ClaimSet(tuple(numbered), len(sentences))
+
+
+def sentence_parts(claim: str) -> tuple[Part, ...]:
+    """Return the sentences of a claim that is taken as it stands: those that assert something.
+
+    None of a claim that is one sentence.
+    """
+    spans = split_sentences(claim)
+    if len(spans) == 1:
+        return ()
+    return tuple(
+        Part(span.of(claim), span)
+        for span in spans
+        if exclusion(span.of(claim)) in _MAYBE_ASSERTIVE
+    )
 
 
 def _sentences(answer: str, known: frozenset[str]) -> Iterator[_Sentence]:

@@ -1,5 +1,5 @@
 from veridical.pipeline.judgement.aggregation import Reading, combine, decides
-from veridical.pipeline.judgement.refinement import Look, second_look
+from veridical.pipeline.judgement.refinement import Look, fragments, second_look
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verdict import judge, quote, scored_also
 
@@ -8,6 +8,7 @@ __all__ = [
     "Reading",
     "combine",
     "decides",
+    "fragments",
     "judge",
     "quote",
     "scored_also",

@@ -1,4 +1,9 @@
-"""A second look at an unsupported claim: its conjuncts and its softened form, read on their own."""
+"""A second look at a claim that did not come out as supported: its parts, read on their own.
+
+Parts are the conjuncts of a claim, or the sentences of one that has several. A claim is as probable
+as the evidence makes it when it is read whole, or part by part, whichever is more: then the least
+probable part stands for it. An unsupported claim is read in a softened form, too.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ from veridical.core.verdicts import Note, PartVerdict, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.pipeline.judgement.status import decide
-from veridical.pipeline.judgement.verdict import evidence_spans, noted, scored
+from veridical.pipeline.judgement.verdict import evidence_spans, noted, quote, scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +34,23 @@ class Look:
     reading: Reading
 
 
+def fragments(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...]:
+    """Return what a second look reads; nothing if the verdict stands as it is.
+
+    A contradicted claim is read in its parts alone: a softened form of it is another claim. Where
+    the parts are sentences (`by_sentence`), those of a supported claim are read, too: they may make
+    it more probable.
+    """
+    if verdict.status is Status.UNSUPPORTED:
+        return verdict.claim.fragments
+    again = {Status.CONTRADICTED, Status.SUPPORTED} if by_sentence else {Status.CONTRADICTED}
+    return verdict.claim.parts if verdict.status in again else ()
+
+
 def second_look(
     verdict: Verdict, looks: Sequence[Look], policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
-    """Return the verdict refined by one look per `claim.fragments`, in their order."""
+    """Return the verdict refined by one look for each of its `fragments`, in their order."""
     claim = verdict.claim
     for look in looks:
         verdict = scored(verdict, look.passages, look.reading)
@@ -44,11 +62,31 @@ def second_look(
     ]
     if parts and len(found) == len(parts):
         return _quoted(_all_parts(verdict, parts, policy), found, sources)
+    verdict = _no_less_than_its_parts(verdict, looks[: len(parts)], policy, sources)
+    if verdict.status is not Status.UNSUPPORTED:
+        return verdict
     if found:
         return _quoted(_some_parts(verdict, parts), found, sources)
-    if claim.weaker and looks:
+    if len(looks) > len(parts):
         return _softened(verdict, looks[-1].reading, policy)
     return verdict
+
+
+def _no_less_than_its_parts(
+    verdict: Verdict, looks: Sequence[Look], policy: Policy, sources: Mapping[str, Source]
+) -> Verdict:
+    """Have the least probable part stand for the claim if that is more probable than the whole."""
+    read = [look.reading.measurement for look in looks]
+    measured = [p1 for p1 in read if isinstance(p1, Estimate)]
+    if not measured or len(measured) < len(read) or not isinstance(verdict.p1, Estimate):
+        return verdict
+    weakest = min(measured, key=lambda p1: p1.supported)
+    if weakest.supported <= verdict.p1.supported:
+        return verdict
+    decision = decide(verdict.claim, verdict.citations, weakest, verdict.p0, policy)
+    refined = replace(verdict, status=decision.status, rule=decision.rule)
+    reading = looks[read.index(weakest)].reading
+    return quote(_measured(refined, weakest, policy), reading, sources)
 
 
 def _part(verdict: Verdict, part: Part, look: Look, policy: Policy) -> PartVerdict:
@@ -73,16 +111,23 @@ def _some_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:
 
 
 def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
-    """Each conjunct is supported, so the whole is: as probable as its least probable part."""
+    """Each part is supported, so the whole is, and as probable as its least probable part."""
     weakest = min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
+    whole = verdict.p1
+    more = isinstance(whole, Estimate) and whole.supported > weakest.supported
+    refined = replace(
+        verdict, status=Status.SUPPORTED, rule="all_parts_supported", parts=tuple(parts)
+    )
+    return refined if more else _measured(refined, weakest, policy)
+
+
+def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
+    """Return the verdict with another p1, and what follows from it."""
     refined = replace(
         verdict,
-        status=Status.SUPPORTED,
-        rule="all_parts_supported",
-        p1=weakest,
-        budget=budget(verdict.budget.target, verdict.p0, weakest),
-        dependence=dependence(verdict.p0, weakest),
-        parts=tuple(parts),
+        p1=p1,
+        budget=budget(verdict.budget.target, verdict.p0, p1),
+        dependence=dependence(verdict.p0, p1),
     )
     return noted(refined, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
 

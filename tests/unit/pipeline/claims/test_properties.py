@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.types import Span
-from veridical.pipeline.claims import extract_claims, split_sentences
+from veridical.pipeline.claims import extract_claims, sentence_parts, split_sentences
 
 _PIECES = [
     *"abAB .,;:!?\n\r\t[]()*_`~|>#-0123\"'“”。؟\x00\u2028\u202e\ufeff🎉́+=",
@@ -58,6 +58,15 @@ def test_a_sentence_of_plain_prose_is_not_split_again(text: str) -> None:
     for span in split_sentences(words):
         again = split_sentences(span.of(words))
         assert len(again) <= 1 or again[0].start > 0 or not span.of(words)[0].isalpha()
+
+
+@given(answers)
+def test_the_parts_of_a_claim_are_sentences_of_it(text: str) -> None:
+    parts = sentence_parts(text)
+    sentences = split_sentences(text)
+    assert not parts or len(sentences) > 1
+    assert {part.span for part in parts} <= set(sentences)
+    assert all(part.text == part.span.of(text) for part in parts)
 
 
 @given(answers)

@@ -9,7 +9,7 @@ from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import Binding, Citation, Claim, Part, Passage, Piece, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
-from veridical.pipeline.judgement import Look, Reading, judge, second_look
+from veridical.pipeline.judgement import Look, Reading, fragments, judge, second_look
 from veridical.testing import fake_estimate
 
 SOURCES = as_sources({"S1": "It opened in 1998. It closed in 2003."})
@@ -19,11 +19,15 @@ CLAIM = Claim("c1", "It opened and closed.", Span(0, 21), 0, parts=PARTS)
 STRONG = replace(CLAIM, parts=(), weaker="Some opened.")
 
 
-def unsupported(policy: Policy, claim: Claim = CLAIM, p0: float = 0.0) -> Verdict:
+def unsupported(
+    policy: Policy,
+    claim: Claim = CLAIM,
+    p0: float = 0.0,
+    p1: Measurement = fake_estimate(0.2),  # noqa: B008 -- a frozen value
+) -> Verdict:
     cited = (Citation("S1", Span(0, 1), "S1"),)
     binding = Binding(cited, (Passage("whole", (FIRST,)),), (), windows_total=2)
-    low, without = Reading(fake_estimate(0.2)), Reading(fake_estimate(p0))
-    return judge(claim, binding, low, without, policy)
+    return judge(claim, binding, Reading(p1), Reading(fake_estimate(p0)), policy)
 
 
 def look(p1: Measurement, piece: Piece = SECOND) -> Look:
@@ -86,6 +90,56 @@ def test_a_second_look_that_finds_no_support_leaves_the_status(
     before = unsupported(policy, claim)
     found = refine(before, policy, *[look(measured)] * len(claim.fragments))
     assert (found.status, found.rule, found.p1) == (before.status, before.rule, before.p1)
+
+
+def contradicted(policy: Policy) -> Verdict:
+    claim = replace(CLAIM, weaker="Some opened.")
+    return unsupported(policy, claim, p1=fake_estimate(0.05, 0.9))
+
+
+def test_what_is_read_again_are_the_parts_and_unless_contradicted_a_softened_form(
+    policy: Policy,
+) -> None:
+    soft = replace(CLAIM, weaker="Some opened.")
+    assert fragments(unsupported(policy, soft)) == (*PARTS, Part("Some opened.", CLAIM.span))
+    assert fragments(contradicted(policy)) == PARTS
+    assert fragments(unsupported(policy, soft, p1=fake_estimate(0.9))) == ()
+
+
+def test_a_claim_called_contradicted_whose_parts_are_all_supported_is_supported(
+    policy: Policy,
+) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.8))]
+    found = refine(contradicted(policy), policy, *looks)
+    assert (found.status, found.rule) == (Status.SUPPORTED, "all_parts_supported")
+
+
+def test_a_claim_is_no_less_probable_than_its_least_probable_part(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.4, 0.1))]
+    found = refine(contradicted(policy), policy, *looks)
+    assert found.p1 == fake_estimate(0.4, 0.1)
+    assert found.status is Status.PARTIALLY_SUPPORTED
+    assert found.budget.observed_bits is not None
+    assert found.budget.observed_bits > 0
+
+
+def test_a_claim_is_no_less_probable_than_it_is_as_a_whole(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.01))]
+    found = refine(contradicted(policy), policy, *looks)
+    assert (found.status, found.p1) == (Status.CONTRADICTED, fake_estimate(0.05, 0.9))
+
+
+def test_the_part_that_opposes_a_claim_is_where_it_is_contradicted(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.3, 0.6))]
+    found = refine(unsupported(policy), policy, *looks)
+    assert found.status is Status.CONTRADICTED
+    assert [(e.text, e.role) for e in found.evidence] == [("It closed in 2003.", Role.CONTRADICTS)]
+
+
+def test_a_part_that_could_not_be_measured_does_not_stand_for_the_claim(policy: Policy) -> None:
+    late = Unmeasured(UnmeasuredReason.TIMEOUT)
+    found = refine(unsupported(policy), policy, look(fake_estimate(0.4)), look(late))
+    assert (found.status, found.p1) == (Status.UNSUPPORTED, fake_estimate(0.2))
 
 
 def test_what_a_second_look_reads_is_listed_too(policy: Policy) -> None:
