@@ -55,18 +55,22 @@ def second_look(
     for look in looks:
         verdict = scored(verdict, look.passages, look.reading)
     parts = [_part(verdict, *pair, policy) for pair in zip(claim.parts, looks, strict=False)]
-    found = [
-        look.reading
-        for part, look in zip(parts, looks, strict=False)
-        if part.status is Status.SUPPORTED
-    ]
+
+    def readings(status: Status) -> list[Reading]:
+        pairs = zip(parts, looks, strict=False)
+        return [look.reading for part, look in pairs if part.status is status]
+
+    found = readings(Status.SUPPORTED)
     if parts and len(found) == len(parts):
-        return _quoted(_all_parts(verdict, parts, policy), found, sources)
+        return _quoted(_all_parts(verdict, parts, policy), found, Role.SUPPORTS, sources)
     verdict = _no_less_than_its_parts(verdict, looks[: len(parts)], policy, sources)
+    if verdict.status is Status.CONTRADICTED:
+        opposed = replace(verdict, parts=tuple(parts))
+        return _quoted(opposed, readings(verdict.status), Role.CONTRADICTS, sources)
     if verdict.status is not Status.UNSUPPORTED:
         return verdict
     if found:
-        return _quoted(_some_parts(verdict, parts), found, sources)
+        return _quoted(_some_parts(verdict, parts), found, Role.SUPPORTS, sources)
     if len(looks) > len(parts):
         return _softened(verdict, looks[-1].reading, policy)
     return verdict
@@ -95,10 +99,12 @@ def _part(verdict: Verdict, part: Part, look: Look, policy: Policy) -> PartVerdi
     return PartVerdict(part.text, part.span, decision.status, p1)
 
 
-def _quoted(verdict: Verdict, found: Iterable[Reading], sources: Mapping[str, Source]) -> Verdict:
-    """Put the sentences that support parts in place of the merely nearest ones."""
-    spans = (s for reading in found for s in evidence_spans(reading, Role.SUPPORTS, sources))
-    return replace(verdict, evidence=tuple(dict.fromkeys(spans)))
+def _quoted(
+    verdict: Verdict, found: Iterable[Reading], role: Role, sources: Mapping[str, Source]
+) -> Verdict:
+    """Put the sentences that decide parts, if there are any, in place of those nearest to all."""
+    spans = (span for reading in found for span in evidence_spans(reading, role, sources))
+    return replace(verdict, evidence=tuple(dict.fromkeys(spans)) or verdict.evidence)
 
 
 def _some_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:

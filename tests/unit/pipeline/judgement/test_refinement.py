@@ -133,6 +133,15 @@ def test_the_part_that_opposes_a_claim_is_where_it_is_contradicted(policy: Polic
     looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.3, 0.6))]
     found = refine(unsupported(policy), policy, *looks)
     assert found.status is Status.CONTRADICTED
+    assert [part.status for part in found.parts] == [Status.SUPPORTED, Status.CONTRADICTED]
+    assert [(e.text, e.role) for e in found.evidence] == [("It closed in 2003.", Role.CONTRADICTS)]
+
+
+def test_a_contradicted_claim_says_which_of_its_parts_the_evidence_opposes(policy: Policy) -> None:
+    looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.01, 0.9))]
+    found = refine(contradicted(policy), policy, *looks)
+    assert (found.status, found.p1) == (Status.CONTRADICTED, fake_estimate(0.05, 0.9))
+    assert [part.status for part in found.parts] == [Status.SUPPORTED, Status.CONTRADICTED]
     assert [(e.text, e.role) for e in found.evidence] == [("It closed in 2003.", Role.CONTRADICTS)]
 
 
