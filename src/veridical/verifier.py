@@ -205,8 +205,7 @@ class Verifier:
 
         A claim of several sentences is read whole and sentence by sentence: it is supported if it
         is as a whole, or each of them is. Only the sources it `cites` are its evidence; if it cites
-        none, all are. An id that does not exist is a phantom citation. Errors are those
-        of `check`.
+        none, all are. An id that does not exist is a phantom citation. Errors are those of `check`.
         """
         ensure_text(claim, "the claim")
         _ensure_question(question)
@@ -315,10 +314,7 @@ class Verifier:
         *,
         by_sentence: bool = False,
     ) -> list[Verdict]:
-        """Read the parts, and the softened form, of the claims that did not come out supported.
-
-        Of claims whose parts are sentences the supported ones are read again, too.
-        """
+        """Read on their own what `fragments` names of the claims."""
         looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [

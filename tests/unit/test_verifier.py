@@ -248,13 +248,14 @@ def test_a_claim_that_is_supported_as_a_whole_is_more_probable_if_its_sentences_
     assert (found.status, found.p1) == (Status.SUPPORTED, fake_estimate(expected))
 
 
-def test_a_claim_supported_as_a_whole_stays_so_whatever_its_sentences_are() -> None:
+def test_a_claim_supported_as_a_whole_stays_so_and_says_which_sentences_are_not() -> None:
     def answers(query: Query) -> Measurement:
         return fake_estimate(0.1, 0.8) if query.claim.count(".") == 1 else fake_estimate(0.9)
 
     verifier = Verifier(FakeBackend(answers))
     found = anyio.run(verifier.verify, "It opened in 1998. It has six lanes.", SOURCES)
-    assert (found.status, found.p1, found.parts) == (Status.SUPPORTED, fake_estimate(0.9), ())
+    assert (found.status, found.p1) == (Status.SUPPORTED, fake_estimate(0.9))
+    assert [part.status for part in found.parts] == [Status.CONTRADICTED, Status.CONTRADICTED]
 
 
 def test_one_claim_is_read_with_what_it_cites() -> None:

@@ -165,9 +165,9 @@ class Claim:
     """One verifiable assertion of the answer.
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
-    a shared subject put back. `parts` are its conjuncts, or the sentences of one that has several,
-    looked at only when the whole is not supported. `weaker` is the claim with its quantifier or
-    certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
+    a shared subject put back. `parts` are its conjuncts, looked at only when the whole is not
+    supported, or the sentences of one that has several. `weaker` is the claim with its quantifier
+    or certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
     policy leaves it out.
     """
 

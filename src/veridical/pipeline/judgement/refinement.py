@@ -64,10 +64,12 @@ def second_look(
     if parts and len(found) == len(parts):
         return _quoted(_all_parts(verdict, parts, policy), found, Role.SUPPORTS, sources)
     verdict = _no_less_than_its_parts(verdict, looks[: len(parts)], policy, sources)
-    if verdict.status is Status.CONTRADICTED:
-        opposed = replace(verdict, parts=tuple(parts))
-        return _quoted(opposed, readings(verdict.status), Role.CONTRADICTS, sources)
     if verdict.status is not Status.UNSUPPORTED:
+        # Supported or contradicted as a whole: which parts are not so is said, too.
+        verdict = replace(verdict, parts=tuple(parts))
+    if verdict.status is Status.CONTRADICTED:
+        return _quoted(verdict, readings(Status.CONTRADICTED), Role.CONTRADICTS, sources)
+    if verdict.status is Status.SUPPORTED:
         return verdict
     if found:
         return _quoted(_some_parts(verdict, parts), found, Role.SUPPORTS, sources)
