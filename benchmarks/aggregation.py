@@ -374,7 +374,19 @@ def read_whole(
 def shipped(
     scored: Scored, support: float = SUPPORT, contradiction: float = CONTRADICTION
 ) -> Passage:
-    """Return what the product goes by: the whole or, if it is more probable, the weakest part."""
+    """Return what the product goes by: the better way, but for what a part opposes more surely."""
+    better = better_way(scored, support, contradiction)
+    parts = [read_whole(part, support, contradiction) for part in scored.sentences]
+    opposed = max((part.contradicted for part in parts), default=0.0)
+    if status(better, support, contradiction) != "supported" or opposed < contradiction:
+        return better
+    return weakest(parts) if opposed > better.supported else better
+
+
+def better_way(
+    scored: Scored, support: float = SUPPORT, contradiction: float = CONTRADICTION
+) -> Passage:
+    """Return the whole or, if it is more probable, the weakest part."""
     whole = read_whole(scored, support, contradiction)
     if not scored.sentences:
         return whole
@@ -396,7 +408,8 @@ SENTENCE_WAYS: dict[str, Callable[[Scored], Passage]] = {
     "whole": read_whole,
     "the weakest sentence": of_sentences(weakest),
     "mean of the sentences": of_sentences(mean),
-    "whole or, if it is more probable, the weakest sentence": shipped,
+    "whole or, if it is more probable, the weakest sentence": better_way,
+    "the same, but the weakest one where a sentence is more surely contradicted": shipped,
 }
 
 

@@ -126,10 +126,17 @@ def reading(
 
 
 def shipped(claim: Claim, read: Mapping[tuple[str, str], tuple[float, float]]) -> float:
-    """Return P(supported) of the whole or, if it is more probable, of the weakest sentence."""
+    """Return P(supported) of the whole or, if it is more probable, of the weakest sentence.
+
+    The weakest one counts, too, where one is contradicted more surely than the whole is supported.
+    """
     whole, _ = reading(claim.whole, read)
-    weakest = min((reading(pairs, read)[0] for pairs in claim.sentences), default=0.0)
-    return whole if whole >= HALF else max(whole, weakest)
+    sentences = [reading(pairs, read) for pairs in claim.sentences]
+    weakest = min((supported for supported, _ in sentences), default=0.0)
+    if whole < HALF:
+        return max(whole, weakest)
+    opposed = max((contradicted for _, contradicted in sentences), default=0.0)
+    return weakest if opposed >= HALF and opposed > whole else whole
 
 
 def figures(

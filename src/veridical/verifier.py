@@ -204,8 +204,9 @@ class Verifier:
         """Return the verdict on one claim, taken as it stands: nothing is parsed out of it.
 
         A claim of several sentences is read whole and sentence by sentence: it is supported if it
-        is as a whole, or each of them is. Only the sources it `cites` are its evidence; if it cites
-        none, all are. An id that does not exist is a phantom citation. Errors are those of `check`.
+        is as a whole, unless one of them is contradicted more surely, or if each of them is. Only
+        the sources it `cites` are its evidence; if it cites none, all are. An id that does not
+        exist is a phantom citation. Errors are those of `check`.
         """
         ensure_text(claim, "the claim")
         _ensure_question(question)

@@ -65,12 +65,7 @@ def second_look(
         return _quoted(_all_parts(verdict, parts, policy), found, Role.SUPPORTS, sources)
     verdict = _no_less_than_its_parts(verdict, looks[: len(parts)], policy, sources)
     if verdict.status is not Status.UNSUPPORTED:
-        # Supported or contradicted as a whole: which parts are not so is said, too.
-        verdict = replace(verdict, parts=tuple(parts))
-    if verdict.status is Status.CONTRADICTED:
-        return _quoted(verdict, readings(Status.CONTRADICTED), Role.CONTRADICTS, sources)
-    if verdict.status is Status.SUPPORTED:
-        return verdict
+        return _listed(verdict, parts, readings(Status.CONTRADICTED), policy, sources)
     if found:
         return _quoted(_some_parts(verdict, parts), found, Role.SUPPORTS, sources)
     if len(looks) > len(parts):
@@ -118,15 +113,47 @@ def _some_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:
     )
 
 
+def _listed(
+    verdict: Verdict,
+    parts: Sequence[PartVerdict],
+    opposed: Sequence[Reading],
+    policy: Policy,
+    sources: Mapping[str, Source],
+) -> Verdict:
+    """Say of a claim that is supported or contradicted as a whole which parts are not so.
+
+    A part that is contradicted more surely than the whole is supported leaves it supported in part
+    only; the least probable part stands for it then.
+    """
+    listed = replace(verdict, parts=tuple(parts))
+    if listed.status is Status.SUPPORTED:
+        if not _more_surely(opposed, listed):
+            return listed
+        refined = replace(listed, status=Status.PARTIALLY_SUPPORTED, rule="a_part_is_contradicted")
+        listed = _measured(refined, _weakest(parts), policy)
+    return _quoted(listed, opposed, Role.CONTRADICTS, sources)
+
+
+def _more_surely(opposed: Iterable[Reading], verdict: Verdict) -> bool:
+    """Say whether a part is read as contradicted more surely than the whole as supported."""
+    read = [reading.measurement for reading in opposed]
+    surest = max((p1.contradicted or 0.0 for p1 in read if isinstance(p1, Estimate)), default=0.0)
+    return isinstance(verdict.p1, Estimate) and surest > verdict.p1.supported
+
+
 def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
     """Each part is supported, so the whole is, and as probable as its least probable part."""
-    weakest = min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
-    whole = verdict.p1
+    weakest, whole = _weakest(parts), verdict.p1
     more = isinstance(whole, Estimate) and whole.supported > weakest.supported
     refined = replace(
         verdict, status=Status.SUPPORTED, rule="all_parts_supported", parts=tuple(parts)
     )
     return refined if more else _measured(refined, weakest, policy)
+
+
+def _weakest(parts: Iterable[PartVerdict]) -> Estimate:
+    """Return the estimate of the least probable of the parts that were measured."""
+    return min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
 
 
 def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:

@@ -154,3 +154,25 @@ def test_a_part_that_could_not_be_measured_does_not_stand_for_the_claim(policy: 
 def test_what_a_second_look_reads_is_listed_too(policy: Policy) -> None:
     found = refine(unsupported(policy, STRONG), policy, look(fake_estimate(0.1)))
     assert found.windows_scored == (FIRST, SECOND)
+
+
+def test_a_claim_is_not_supported_where_a_part_is_more_surely_contradicted(policy: Policy) -> None:
+    before = unsupported(policy, p0=0.9, p1=fake_estimate(0.7))
+    assert Note.EVIDENCE_INDEPENDENT in before.notes
+    opposed = fake_estimate(0.1, 0.8)
+    found = refine(before, policy, look(fake_estimate(0.9), FIRST), look(opposed))
+    assert (found.status, found.rule) == (Status.PARTIALLY_SUPPORTED, "a_part_is_contradicted")
+    assert [part.status for part in found.parts] == [Status.SUPPORTED, Status.CONTRADICTED]
+    assert [(e.text, e.role) for e in found.evidence] == [("It closed in 2003.", Role.CONTRADICTS)]
+    assert found.p1 == opposed
+    assert Note.EVIDENCE_INDEPENDENT not in found.notes
+
+
+@pytest.mark.parametrize("measured", [fake_estimate(0.2), fake_estimate(0.1, 0.8)])
+def test_a_claim_more_surely_supported_stays_so_and_lists_the_part_that_is_not(
+    policy: Policy, measured: Measurement
+) -> None:
+    before = unsupported(policy, p1=fake_estimate(0.9))
+    found = refine(before, policy, look(fake_estimate(0.9), FIRST), look(measured))
+    assert (found.status, found.p1, found.evidence) == (Status.SUPPORTED, before.p1, ())
+    assert found.parts[1].status is not Status.SUPPORTED
