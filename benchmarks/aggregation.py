@@ -376,7 +376,7 @@ def shipped(
 ) -> Passage:
     """Return what the product goes by: the better way, but for what a part opposes more surely."""
     better = better_way(scored, support, contradiction)
-    parts = [read_whole(part, support, contradiction) for part in scored.sentences]
+    parts = read_parts(scored, support, contradiction)
     opposed = max((part.contradicted for part in parts), default=0.0)
     if status(better, support, contradiction) != "supported" or opposed < contradiction:
         return better
@@ -388,10 +388,13 @@ def better_way(
 ) -> Passage:
     """Return the whole or, if it is more probable, the weakest part."""
     whole = read_whole(scored, support, contradiction)
-    if not scored.sentences:
-        return whole
-    parts = [read_whole(part, support, contradiction) for part in scored.sentences]
-    return max(whole, weakest(parts), key=lambda p: p.supported)
+    parts = read_parts(scored, support, contradiction)
+    return max(whole, weakest(parts), key=lambda p: p.supported) if parts else whole
+
+
+def read_parts(scored: Scored, support: float, contradiction: float) -> list[Passage]:
+    """Return what each sentence of a claim goes by; nothing if it has but one."""
+    return [read_whole(part, support, contradiction) for part in scored.sentences]
 
 
 def weakest(passages: Iterable[Passage]) -> Passage:

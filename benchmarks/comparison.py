@@ -21,7 +21,8 @@ is reckoned from the same scores: its own in place of the embedded verifier's, o
 the mean of their log-odds.
 
 Thresholds were fixed before any measurement; nothing is tuned on the rows, the prompt included, but
-the weights of the pool (docs/decisions/0012-a-cascade-pools.md).
+the weights of the pool (docs/decisions/0012-a-cascade-pools.md); which passages and sentences the
+embedded verifier reads was chosen on the development sets, these rows among them (0014, 0015).
 What is undetermined is counted and in no other figure. In brackets: 95 % percentile bootstrap over
 rows (within files for the mean over files), 2,000 replicates. Times are those of one claim after
 the other, with the median load of the machine while they were taken: compare them at equal load.

@@ -1,8 +1,9 @@
-"""A second look at a claim that did not come out as supported: its parts, read on their own.
+"""A second look at a claim: its parts, read on their own.
 
-Parts are the conjuncts of a claim, or the sentences of one that has several. A claim is as probable
-as the evidence makes it when it is read whole, or part by part, whichever is more: then the least
-probable part stands for it. An unsupported claim is read in a softened form, too.
+Parts are the conjuncts of a claim that did not come out as supported, or the sentences of one that
+has several. A claim is as probable as the evidence makes it when it is read whole, or part by part,
+whichever is more: then the least probable part stands for it. It does, too, where a part is more
+surely contradicted than the whole is supported. An unsupported claim is read in a softened form.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from veridical.pipeline.judgement.verdict import evidence_spans, noted, quote, s
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.types import Part, Passage, Source
     from veridical.core.verdicts import Verdict
@@ -39,7 +41,7 @@ def fragments(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...
 
     A contradicted claim is read in its parts alone: a softened form of it is another claim. Where
     the parts are sentences (`by_sentence`), those of a supported claim are read, too: they may make
-    it more probable.
+    it more probable, or oppose it.
     """
     if verdict.status is Status.UNSUPPORTED:
         return verdict.claim.fragments
@@ -81,7 +83,7 @@ def _no_less_than_its_parts(
     measured = [p1 for p1 in read if isinstance(p1, Estimate)]
     if not measured or len(measured) < len(read) or not isinstance(verdict.p1, Estimate):
         return verdict
-    weakest = min(measured, key=lambda p1: p1.supported)
+    weakest = _weakest(measured)
     if weakest.supported <= verdict.p1.supported:
         return verdict
     decision = decide(verdict.claim, verdict.citations, weakest, verdict.p0, policy)
@@ -130,20 +132,25 @@ def _listed(
         if not _more_surely(opposed, listed):
             return listed
         refined = replace(listed, status=Status.PARTIALLY_SUPPORTED, rule="a_part_is_contradicted")
-        listed = _measured(refined, _weakest(parts), policy)
+        listed = _measured(refined, _weakest(part.p1 for part in parts), policy)
     return _quoted(listed, opposed, Role.CONTRADICTS, sources)
 
 
 def _more_surely(opposed: Iterable[Reading], verdict: Verdict) -> bool:
     """Say whether a part is read as contradicted more surely than the whole as supported."""
-    read = [reading.measurement for reading in opposed]
-    surest = max((p1.contradicted or 0.0 for p1 in read if isinstance(p1, Estimate)), default=0.0)
-    return isinstance(verdict.p1, Estimate) and surest > verdict.p1.supported
+    whole = verdict.p1
+    read = (reading.measurement for reading in opposed)
+    return isinstance(whole, Estimate) and any(
+        isinstance(p1, Estimate)
+        and p1.contradicted is not None
+        and p1.contradicted > whole.supported
+        for p1 in read
+    )
 
 
 def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
     """Each part is supported, so the whole is, and as probable as its least probable part."""
-    weakest, whole = _weakest(parts), verdict.p1
+    weakest, whole = _weakest(part.p1 for part in parts), verdict.p1
     more = isinstance(whole, Estimate) and whole.supported > weakest.supported
     refined = replace(
         verdict, status=Status.SUPPORTED, rule="all_parts_supported", parts=tuple(parts)
@@ -151,9 +158,9 @@ def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -
     return refined if more else _measured(refined, weakest, policy)
 
 
-def _weakest(parts: Iterable[PartVerdict]) -> Estimate:
-    """Return the estimate of the least probable of the parts that were measured."""
-    return min((p.p1 for p in parts if isinstance(p.p1, Estimate)), key=lambda p: p.supported)
+def _weakest(read: Iterable[Measurement]) -> Estimate:
+    """Return the least probable of what was measured."""
+    return min((p1 for p1 in read if isinstance(p1, Estimate)), key=lambda p1: p1.supported)
 
 
 def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
