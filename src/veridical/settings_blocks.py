@@ -17,7 +17,7 @@ from pydantic import (
     StrictStr,
 )
 
-from veridical.core.policy import Mode  # noqa: TC001 -- pydantic reads it at run time
+from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
 from veridical.settings_values import (  # noqa: TC001 -- the same
     Address,
     Bits,
@@ -58,6 +58,7 @@ class PolicySettings(Block):
     sample_rate: Probability = 0.3
     max_claims: CountOrNone = None
     gap_threshold_bits: Bits = 2.0
+    fail_on: FailOn = Field(default="sure", description="'any', 'sure' or 'contradicted'")
 
 
 class VerificationSettings(Block):

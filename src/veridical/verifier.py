@@ -35,6 +35,7 @@ from veridical.pipeline.judgement import (
     fragments,
     judge,
     quote,
+    rated,
     scored_also,
     second_look,
     summarise,
@@ -186,6 +187,7 @@ class Verifier:
                 sentences=claims.sentences,
                 latency_ms=latency_ms,
                 extraction=claims.extraction,
+                certainty=self._backend.info.certainty,
             ),
             policy=rules,
             backend=self._backend.info,
@@ -300,7 +302,7 @@ class Verifier:
             for item in bound:
                 whole, scrubbed = await anext(readings), await anext(readings)
                 verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
-                verdicts.append(quote(verdict, whole, sources))
+                verdicts.append(self._rated(quote(verdict, whole, sources), policy))
                 if watch is not None:
                     watch.first_look(verdicts[-1])
         return verdicts
@@ -329,7 +331,11 @@ class Verifier:
             claim_id: second_look(verdict, [next(looks) for _ in read], policy, sources)
             for claim_id, (verdict, read) in again.items()
         }
-        return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
+        found = (refined.get(verdict.claim.id, verdict) for verdict in verdicts)
+        return [self._rated(verdict, policy) for verdict in found]
+
+    def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
+        return rated(verdict, self._backend.info.certainty, policy)
 
 
 class _Watch:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Stage
 from veridical.core.types import ClaimExtraction
+from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.measurements import BackendInfo, Measurement
-    from veridical.core.policy import Policy
+    from veridical.core.policy import FailOn, Policy
     from veridical.core.types import Source
-    from veridical.core.verdicts import Status, Verdict
+    from veridical.core.verdicts import Verdict
 
 
 class Outcome(StrEnum):
@@ -61,12 +62,24 @@ class Savings:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of some verdicts are sure, and how many are not."""
+
+    sure: int = 0
+    unsure: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """Totals with their denominators.
 
     `overall_confidence` is the mean p1 of the checked claims that could be measured, None if none
     could. `tokens` and `cost_usd` are None when the backend does not know them, `cascade` when it
     is none. They count what the text model took that found the claims, if there is one, too.
+
+    `probability_grounded` is how probable it is that every checked claim is supported, whatever the
+    verdicts; None if a claim could not be measured, or if there is none that can be right or wrong.
+    `flagged` and `passed` count verdicts by certainty.
     """
 
     outcome: Outcome
@@ -82,6 +95,9 @@ class Summary:
     tokens: int | None = None
     cascade: Savings | None = None
     extraction: ClaimExtraction = field(default_factory=ClaimExtraction)
+    probability_grounded: float | None = None
+    flagged: Counts = Counts()
+    passed: Counts = Counts()
 
 
 @dataclass(frozen=True)
@@ -100,3 +116,18 @@ class Assessment:
     def flagged(self) -> tuple[Verdict, ...]:
         """The claims that were checked and did not come out as supported."""
         return tuple(verdict for verdict in self.claims if verdict.flagged)
+
+    @property
+    def failing(self) -> tuple[Verdict, ...]:
+        """Those of the flagged claims that fail a gate under the policy's `fail_on`."""
+        return self.failing_on(self.policy.fail_on)
+
+    def failing_on(self, fail_on: FailOn) -> tuple[Verdict, ...]:
+        """Return those of the flagged claims that fail a gate under `fail_on`."""
+        return tuple(verdict for verdict in self.flagged if _fails(verdict, fail_on))
+
+
+def _fails(verdict: Verdict, fail_on: FailOn) -> bool:
+    if fail_on == "contradicted":
+        return verdict.status is Status.CONTRADICTED
+    return fail_on == "any" or verdict.sure

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Certainty, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -92,6 +92,7 @@ class ClaimVerification:
     notes: tuple[Note, ...] = ()
     evidence: tuple[EvidenceSpan, ...] = ()
     unmeasured: str | None = None
+    certainty: Certainty = Certainty.UNSURE
     verdict: Verdict | None = field(default=None, compare=False)
 
     def to_dict(self) -> Document:
@@ -113,6 +114,7 @@ class ClaimVerification:
             "flag_reason": self.flag_reason,
             "status": self.status.value,
             "rule": self.rule,
+            "certainty": self.certainty.value,
             "target": number(self.target),
             "p0": number(self.p0),
             "p1": number(self.p1),
@@ -124,12 +126,27 @@ class ClaimVerification:
             "unmeasured": self.unmeasured,
         }
 
+    @property
+    def please_look(self) -> bool:
+        """Whether the evidence was read for or against the claim, and the verdict is not sure."""
+        return self.status in DECIDED_BY_EVIDENCE and self.certainty is Certainty.UNSURE
+
+    @property
+    def mark(self) -> str:
+        """A sign for the status, with a question mark before it if the verdict is not sure."""
+        return f"{'?' if self.please_look else ''}{MARKS[self.status]}"
+
+    @property
+    def label(self) -> str:
+        """The status in words, and that somebody should look if it is not sure."""
+        unsure = ", unsure, please look" if self.please_look else ""
+        return f"{self.status.value.replace('_', ' ')}{unsure}"
+
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        status = self.status.value.replace("_", " ")
-        yield f"{MARKS[self.status]} {self.claim_id} {status}: {one_line(self.claim_text)}"
+        yield f"{self.mark} {self.claim_id} {self.label}: {one_line(self.claim_text)}"
         if self.p1 is None:
             yield f"  not measured: {self.unmeasured or 'not asked'}"
         else:
@@ -314,7 +331,7 @@ class StepAudit:
 
     def __str__(self) -> str:
         label = self.label or "not measured"
-        mark = MARKS[self.verification.status]
+        mark = self.verification.mark
         rule = self.verification.rule.replace("_", " ").replace(":", ": ")
         return f"{mark} {self.id} {label}: {one_line(self.text)}\n  {rule}"
 

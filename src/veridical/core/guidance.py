@@ -33,15 +33,15 @@ _SAYS = {
 }
 
 
-def guidance(flagged: Sequence[Verdict]) -> str | None:
-    """Return what to correct in an answer, for the model that wrote it; None if nothing is flagged.
+def guidance(failing: Sequence[Verdict]) -> str | None:
+    """Return what to correct in an answer, for the model that wrote it; None if nothing fails.
 
-    Each flagged claim is named with its status, its nearest evidence and what to do about it. What
-    chat templates take for marks is broken up.
+    Each claim that fails is named with its status, its nearest evidence and what to do about it.
+    What chat templates take for marks is broken up.
     """
-    if not flagged:
+    if not failing:
         return None
-    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(flagged, start=1)]
+    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(failing, start=1)]
     return "\n".join([_HEAD, *claims, _TAIL])
 
 

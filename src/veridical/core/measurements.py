@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from veridical.core.certainty import CertaintyModel
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -134,7 +136,8 @@ class BackendInfo:
     """What a backend says of itself, and how it is to be asked.
 
     The thresholds are those at which this backend's probabilities are to be read; they are
-    calibrated per backend and apply unless the policy sets its own.
+    calibrated per backend and apply unless the policy sets its own. `certainty` is what was fitted
+    to tell sure verdicts; None if nothing was.
     """
 
     name: str
@@ -144,6 +147,7 @@ class BackendInfo:
     support_threshold: float = 0.7
     contradiction_threshold: float = 0.5
     reads: Reads = Reads.PASSAGES
+    certainty: CertaintyModel | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ WINDOWS = {Reads.PASSAGES: 0, Reads.WHOLE: 2, Reads.BOTH: 2}
 Mode: TypeAlias = Literal["full", "sample", "critical_only"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
+FailOn: TypeAlias = Literal["any", "sure", "contradicted"]
+FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
@@ -33,6 +36,9 @@ class Policy:
     their texts (`sample`), or those with numbers, names, negations or words of certainty
     (`critical_only`); `max_claims` how many at most, those first. A gap above `gap_threshold_bits`
     is a critical one.
+
+    `fail_on` says which flagged claims fail a gate: all (`any`), those of which the verdict is sure
+    (`sure`), or those that the evidence opposes, sure or not (`contradicted`).
     """
 
     support_threshold: float | None = None
@@ -44,6 +50,7 @@ class Policy:
     sample_rate: float = 0.3
     max_claims: int | None = None
     gap_threshold_bits: float = 2.0
+    fail_on: FailOn = "sure"
 
     def __post_init__(self) -> None:
         for name in ("support_threshold", "contradiction_threshold"):
@@ -61,6 +68,7 @@ class Policy:
         if self.mode not in MODES:
             msg = f"mode must be one of {', '.join(MODES)}"
             raise ConfigurationError(msg, hint="full is the default")
+        ensure_fail_on(self.fail_on)
         limit = self.max_claims
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int) or limit < 1
@@ -94,3 +102,10 @@ class Policy:
             ),
             windows=WINDOWS[backend.reads] if self.windows is None else self.windows,
         )
+
+
+def ensure_fail_on(value: object) -> None:
+    """Raise `ConfigurationError` unless a gate can fail on this."""
+    if value not in FAIL_ON:
+        msg = f"fail_on must be one of {', '.join(FAIL_ON)}"
+        raise ConfigurationError(msg, hint="sure is the default")

@@ -15,7 +15,7 @@ from veridical.core.epistemic import (
 )
 from veridical.core.traces import EdgeLabel, label_of
 from veridical.core.types import Span
-from veridical.core.verdicts import EvidenceSpan, Note, Role, Status
+from veridical.core.verdicts import Certainty, EvidenceSpan, Note, Role, Status
 from veridical.core.views import VIEWS
 
 if TYPE_CHECKING:
@@ -310,6 +310,7 @@ def _verification(body: Mapping[str, Any]) -> ClaimVerification:
         flag_reason=None if body["flag_reason"] is None else _text(body["flag_reason"]),
         status=Status(body["status"]),
         rule=_text(body["rule"]),
+        certainty=Certainty(body.get("certainty", Certainty.UNSURE)),
         target=target,
         notes=tuple(map(Note, body["notes"])),
         evidence=tuple(map(_span, body["evidence"])),

@@ -23,6 +23,15 @@ class Status(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
+DECIDED_BY_EVIDENCE = (
+    Status.CONTRADICTED,
+    Status.UNSUPPORTED,
+    Status.PARTIALLY_SUPPORTED,
+    Status.SUPPORTED,
+)
+"""What comes of reading the evidence, the most urgent first: such verdicts are sure or unsure."""
+
+
 class Role(StrEnum):
     """What a piece of evidence does to the claim."""
 
@@ -39,6 +48,13 @@ class Note(StrEnum):
     SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
     PARTLY_SCORED = "partly_scored"
     OVER_EXTRAPOLATION = "over_extrapolation"
+
+
+class Certainty(StrEnum):
+    """Whether a verdict can be acted upon as it is, or somebody should look."""
+
+    SURE = "sure"
+    UNSURE = "unsure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,10 @@ class Verdict:
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
     `stitched_scored` the sentences that were joined into further passages.
+
+    `probability_right` is how probable it is that the verdict is right: that what is supported is,
+    and that what is flagged is not. It is None where no verdict was reached, and where the claim is
+    too vague to be right or wrong.
     """
 
     claim: Claim
@@ -107,6 +127,8 @@ class Verdict:
     windows_scored: tuple[Piece, ...] = ()
     windows_total: int = 0
     stitched_scored: tuple[Piece, ...] = ()
+    certainty: Certainty = Certainty.UNSURE
+    probability_right: float | None = None
 
     @property
     def checked(self) -> bool:
@@ -117,3 +139,13 @@ class Verdict:
     def flagged(self) -> bool:
         """Whether the claim was checked and did not come out as supported."""
         return self.checked and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
+
+    @property
+    def sure(self) -> bool:
+        """Whether the verdict can be acted upon as it is."""
+        return self.certainty is Certainty.SURE
+
+    @property
+    def please_look(self) -> bool:
+        """Whether the evidence was read for or against the claim, and the verdict is not sure."""
+        return self.checked and self.status in DECIDED_BY_EVIDENCE and not self.sure

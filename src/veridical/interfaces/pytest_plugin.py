@@ -19,7 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Sequence
 
-    from veridical.core.policy import Policy
+    from veridical.core.policy import FailOn, Policy
     from veridical.core.ports import Backend
     from veridical.core.sources import Sources
     from veridical.pipeline.reports import Report
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PREFIX = "veridical."
 _FOR_EVER_S = 100 * 365.25 * 86_400.0
 _NOTHING = "nothing_to_check"
+_FAIL_ON = ("any", "sure", "contradicted")
 
 
 class Grounded(Protocol):
@@ -41,6 +42,7 @@ class Grounded(Protocol):
         question: str | None = None,
         *,
         allow: Collection[str] = (),
+        fail_on: FailOn | None = None,
         policy: Policy | None = None,
         backend: str | Backend | None = None,
     ) -> Report:
@@ -54,10 +56,16 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
     question: str | None = None,
     *,
     allow: Collection[str] = (),
+    fail_on: FailOn | None = None,
     policy: Policy | None = None,
     backend: str | Backend | None = None,
 ) -> Report:
-    """Fail unless each claim of `answer` is supported by `sources`; return the report.
+    """Fail if a claim of `answer` is not supported by `sources`; return the report.
+
+    `fail_on` says which flagged claims fail: `"any"`, those of which the verdict is `"sure"`, or
+    those that are `"contradicted"`. None is what the option `--veridical-fail-on` says, or
+    `veridical_fail_on` in pytest's file, or the `policy`, or the settings. What could not be
+    measured fails, and so does an answer without a claim.
 
     `allow` names what else may pass: statuses such as `"unsupported"` or `"undetermined"`, and
     `"nothing_to_check"` for answers without a claim. The `AssertionError` names each claim that
@@ -66,13 +74,14 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
     """
     __tracebackhide__ = True
     _ensure_known(allow)
+    chosen = _fail_on(fail_on)
     if _running is None:  # a script, or a test without the plugin
         from veridical.api import check
 
         report = check(answer, sources, question, policy, backend)
     else:
         report = _running.check(answer, sources, question, policy, backend)
-    message = failure(report, allow)
+    message = failure(report, allow, chosen)
     if message:
         raise AssertionError(message)
     return report
@@ -80,22 +89,28 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
 
 @pytest.fixture
 def grounded() -> Grounded:
-    """Fail unless each claim of an answer is supported: `grounded(answer, sources)`."""
+    """Fail if a claim of an answer is not supported: `grounded(answer, sources)`."""
     return assert_grounded
 
 
 # --- what is said ----------------------------------------------------------------------------
 
 
-def failure(report: Report, allow: Collection[str] = ()) -> str:
-    """Return what does not pass, claim by claim with its evidence; nothing if all does."""
+def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None = None) -> str:
+    """Return what does not pass, claim by claim with its evidence; nothing if all does.
+
+    A `fail_on` of None is that of the report's policy.
+    """
     from veridical.pipeline.reports import words
 
     if report.summary.outcome.value == _NOTHING and _NOTHING not in allow:
         return f"{words.headline(report)}\nAllow it with allow={{'{_NOTHING}'}}."
-    tones = {verdict.claim.id: words.tone(verdict) for verdict in report.claims}
+    failing = {verdict.claim.id for verdict in report.failing_on(fail_on or report.policy.fail_on)}
     failed = [
-        v for v in report.claims if tones[v.claim.id] not in {"supported", "excluded", *allow}
+        verdict
+        for verdict in report.claims
+        if (verdict.claim.id in failing or words.tone(verdict) == "undetermined")
+        and verdict.status.value not in allow
     ]
     if not failed:
         return ""
@@ -127,6 +142,17 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
     return lines
 
 
+def _fail_on(given: FailOn | None) -> FailOn | None:
+    """Return what a test or its run says; None if neither says anything."""
+    if given is None and _running is not None:
+        given = _running.fail_on
+    if given is not None:
+        from veridical.core.policy import ensure_fail_on
+
+        ensure_fail_on(given)
+    return given
+
+
 def _ensure_known(allow: Collection[str]) -> None:
     if isinstance(allow, str):
         msg = f"allow is a collection of statuses: write allow={{{allow!r}}}"
@@ -143,18 +169,36 @@ def _ensure_known(allow: Collection[str]) -> None:
 
 def properties(report: Report) -> list[tuple[str, str | int]]:
     """Return what JUnit XML says of a check: outcome, counts, ids and statuses, never a text."""
-    from veridical.pipeline.reports import words
-
-    flagged = [f"{verdict.claim.id} {verdict.status.value}" for verdict in report.flagged]
+    flagged = [_named(verdict) for verdict in report.flagged]
     found: list[tuple[str, str | int]] = [
         ("outcome", report.summary.outcome.value),
         ("claims_checked", report.summary.claims_checked),
-        *((f"status.{tone}", n) for tone, n in words.tally(report.summary)),
+        *((f"status.{status}", n) for status, n in _by_status(report)),
+        *((f"unsure.{name}", n) for name, n in _unsure(report)),
         ("backend", f"{report.backend.name}:{report.backend.model}"),
     ]
     if flagged:
         found.append(("flagged", ", ".join(flagged)))
     return [(f"{PREFIX}{name}", value) for name, value in found]
+
+
+def _named(verdict: Any) -> str:  # noqa: ANN401 -- as above
+    unsure = " unsure" if verdict.please_look else ""
+    return f"{verdict.claim.id} {verdict.status.value}{unsure}"
+
+
+def _by_status(report: Report) -> list[tuple[str, int]]:
+    from veridical.pipeline.reports import words
+
+    by_status = {status.value: n for status, n in report.summary.by_status.items() if n}
+    return [(tone, by_status[tone]) for tone in words.LOOKS if tone in by_status]
+
+
+def _unsure(report: Report) -> list[tuple[str, int]]:
+    """Return how many verdicts for and against a claim somebody should look at, where some are."""
+    summary = report.summary
+    counts = {"flagged": summary.flagged.unsure, "passed": summary.passed.unsure}
+    return [(name, n) for name, n in counts.items() if n]
 
 
 # --- one verifier for all tests ----------------------------------------------------------------
@@ -165,6 +209,7 @@ class _Running:
     """The verifiers of a run of tests, each opened when it is first asked."""
 
     cache: pytest.Cache | None
+    fail_on: FailOn | None = None
     open: dict[object, SyncVerifier] = field(default_factory=dict)
     item: pytest.Item | None = None
 
@@ -210,10 +255,29 @@ def _kept(settings: Settings, cache: pytest.Cache | None) -> Settings:
 _running: _Running | None = None
 
 
+_HELP = "Which flagged claims fail a test: any, sure or contradicted."
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Name the options."""
+    group = parser.getgroup("veridical")
+    group.addoption("--veridical-fail-on", choices=_FAIL_ON, default=None, help=_HELP)
+    parser.addini("veridical_fail_on", _HELP, default="")
+
+
+def _chosen(config: pytest.Config) -> Any:  # noqa: ANN401 -- one of `_FAIL_ON`, or None
+    given = config.getoption("--veridical-fail-on") or config.getini("veridical_fail_on") or None
+    if given is not None and given not in _FAIL_ON:
+        msg = f"veridical_fail_on must be one of {', '.join(_FAIL_ON)}"
+        raise pytest.UsageError(msg)
+    return given
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Begin; nothing is loaded yet."""
     global _running  # noqa: PLW0603 -- pytest calls module functions, and one run is at a time
-    _running = _Running(getattr(config, "cache", None))  # None with `-p no:cacheprovider`
+    cache = getattr(config, "cache", None)  # None with `-p no:cacheprovider`
+    _running = _Running(cache, _chosen(config))
 
 
 def pytest_unconfigure() -> None:
@@ -257,13 +321,16 @@ def summary(tests: Sequence[Sequence[tuple[str, object]]]) -> list[str]:
     asked = [test for test in tests if any(name == f"{PREFIX}outcome" for name, _ in test)]
     if not asked:
         return []
-    total, answers = Counter[str](), 0
+    total, answers, unsure = Counter[str](), 0, 0
     for name, value in (each for test in asked for each in test):
         answers += name == f"{PREFIX}outcome"
         if name.startswith(f"{PREFIX}status.") and isinstance(value, int):
             total[name.removeprefix(f"{PREFIX}status.").replace("_", " ")] += value
+        if name.startswith(f"{PREFIX}unsure.") and isinstance(value, int):
+            unsure += value
     claims = sum(total.values())
     said = ", ".join(f"{n:,} {status}" for status, n in total.items())
+    said += f" ({unsure:,} of them unsure: please look)" if unsure else ""
     return [
         f"{claims:,} claims checked in {answers:,} answers, by {len(asked):,} tests"
         + (f": {said}" if said else "")

@@ -35,7 +35,9 @@ _SAYS = {
 
 
 def annotate(report: Assessment) -> str:
-    """Return the answer with a mark such as `[?1]` at each flagged claim, and a legend behind it.
+    """Return the answer with a mark at each flagged claim, and a legend behind it.
+
+    The mark is `[!1]` where the verdict is sure, `[?2]` where it is not.
 
     No character of the answer is lost or moved to another place. Claims inside a block of code get
     no mark, only a line of the legend. Without flagged claims the answer is returned as it is.
@@ -43,30 +45,31 @@ def annotate(report: Assessment) -> str:
     text, flagged = report.answer, report.flagged
     if not flagged:
         return text
-    mark = _mark(text)
+    sure, unsure = _signs(text)
+    marks = [f"[{sure if v.sure else unsure}{n}]" for n, v in enumerate(flagged, start=1)]
     places = [_place(text, verdict) for verdict in flagged]
-    marked = _insert(text, places, mark)
+    marked = _insert(text, places, marks)
     legend = [
-        _entry(mark.format(number), verdict, named=place is None)
-        for number, (verdict, place) in enumerate(zip(flagged, places, strict=True), start=1)
+        _entry(mark, verdict, named=place is None)
+        for mark, verdict, place in zip(marks, flagged, places, strict=True)
     ]
     return f"{marked}\n\n---\n\n{_title(len(flagged))}\n\n" + "\n".join(legend)
 
 
-def _mark(text: str) -> str:
-    """Return the form of a mark that the text has none of."""
-    signs = "?"
-    while f"[{signs}" in text:
-        signs += "?"
-    return f"[{signs}{{}}]"
+def _signs(text: str) -> tuple[str, str]:
+    """Return the signs in the marks of sure and of unsure verdicts; the text has none of them."""
+    sure, unsure = "!", "?"
+    while f"[{sure}" in text or f"[{unsure}" in text:
+        sure, unsure = f"{sure}!", f"{unsure}?"
+    return sure, unsure
 
 
-def _insert(text: str, places: Sequence[int | None], mark: str) -> str:
+def _insert(text: str, places: Sequence[int | None], marks: Sequence[str]) -> str:
     """Return the text with the marks in their places, from the end backwards."""
     marked = text
-    for number, place in sorted(enumerate(places, start=1), key=_from_the_end):
+    for number, place in sorted(enumerate(places), key=_from_the_end):
         if place is not None:
-            marked = marked[:place] + _fitted(mark.format(number), text, place) + marked[place:]
+            marked = marked[:place] + _fitted(marks[number], text, place) + marked[place:]
     return marked
 
 
@@ -114,7 +117,8 @@ def _title(count: int) -> str:
 
 
 def _entry(mark: str, verdict: Verdict, *, named: bool) -> str:
-    parts = [verdict.status.value.replace("_", " ")]
+    unsure = ", unsure: please look" if verdict.please_look else ""
+    parts = [verdict.status.value.replace("_", " ") + unsure]
     if named:
         parts[0] += f" (“{_literal(verdict.claim.text, _CLAIM_SHOWN)}”)"
     missing = [cite.id for cite in verdict.citations if not cite.resolved]

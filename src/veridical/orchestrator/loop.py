@@ -59,7 +59,7 @@ class Orchestrator:
     On critical claims, `on_failure` is: `flag`, mark them in the text; `retry`, generate again with
     guidance, at most `max_retries` times, keep the best attempt and mark what is left; `ask`, let
     the callback `ask` decide. Both override what `config` says. Flagged claims that are not
-    critical are marked only.
+    critical, or do not fail by the policy's `fail_on`, are marked only.
 
     `trajectory` is a file that events are appended to, a function that is called with each, or a
     `Trajectory`. Verification, retries included, adds at most `deadline_s` seconds to an answer
@@ -263,7 +263,7 @@ class _Run:
     async def _again(self, attempts: list[Attempt]) -> Attempt | Failure:
         """Return another attempt, which has read what is wrong with the latest one."""
         latest, number = attempts[-1], len(attempts) + 1
-        found = guidance(latest.report.flagged) if latest.report else None
+        found = guidance(latest.report.failing) if latest.report else None
         prompt = f"{self._query}\n\n{found}" if found else self._query
         started = perf_counter()
         try:
@@ -299,7 +299,7 @@ class _Run:
             best,
             action,
             self._elapsed_ms,
-            guidance(best.report.flagged) if best.verified and best.report else None,
+            guidance(best.report.failing) if best.verified and best.report else None,
             decision.failure or best.failure or attempts[-1].failure,
         )
 

@@ -132,8 +132,9 @@ class Answer:
     """What `process` returns: `text` is what to show the user.
 
     `original` is the best attempt as it was generated, `report` the verdict on it. `guidance` says
-    what to correct in it, for the model to read (None if nothing is flagged). `generation` and
-    `verification` are sums over all attempts, `latency_ms` is the time from question to answer.
+    what to correct in it, for the model to read (None if nothing fails by the policy's `fail_on`).
+    `generation` and `verification` are sums over all attempts, `latency_ms` is the time from
+    question to answer.
     """
 
     text: str = field(repr=False)
@@ -176,13 +177,14 @@ class Answer:
 
 
 def critical(report: Assessment) -> tuple[Verdict, ...]:
-    """Return the flagged claims that are critical by the policy of the check.
+    """Return the claims that fail by the policy of the check, and are critical by it.
 
-    Contradicted claims and phantom citations are; of the others, those whose gap is above
+    Its `fail_on` says which flagged claims fail: by default those that are sure. Of those,
+    contradicted claims and phantom citations are critical; of the others, those whose gap is above
     `gap_threshold_bits` or was not measured. What is merely too vague is not.
     """
     threshold = report.policy.gap_threshold_bits
-    return tuple(verdict for verdict in report.flagged if _critical(verdict, threshold))
+    return tuple(verdict for verdict in report.failing if _critical(verdict, threshold))
 
 
 def _critical(verdict: Verdict, threshold: float) -> bool:

@@ -37,6 +37,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "sample_rate": 0.3,
         "max_claims": None,
         "gap_threshold_bits": 2.0,
+        "fail_on": "sure",
     }
 
 
@@ -48,6 +49,12 @@ def test_defaults_are_those_of_the_documentation() -> None:
 def test_a_threshold_that_is_no_probability_is_refused(name: str, wrong: object) -> None:
     with pytest.raises(ConfigurationError, match=f"^{name} must be a number from 0 to 1"):
         changed({name: wrong})
+
+
+@pytest.mark.parametrize("wrong", ["unsure", "SURE", None, True, ["any"]], ids=repr)
+def test_a_gate_can_fail_on_three_things_only(wrong: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"^fail_on must be one of any, sure"):
+        changed({"fail_on": wrong})
 
 
 @pytest.mark.parametrize("name", ["dependence_threshold", "target_confidence"])

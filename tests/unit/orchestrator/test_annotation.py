@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from veridical import Report
 from veridical.core.measurements import Query
+from veridical.core.verdicts import Certainty
 from veridical.orchestrator import annotate
-from veridical.orchestrator.annotation import _insert, _mark
+from veridical.orchestrator.annotation import _insert, _signs
 from veridical.testing import fake_estimate
 
 pytestmark = pytest.mark.spec("SPEC-16.23")
@@ -56,8 +57,13 @@ def body(annotated: str) -> str:
     return annotated.rpartition("\n\n---\n\n")[0]
 
 
-def without(text: str, mark: str) -> str:
-    return re.sub(re.escape(mark).replace(r"\{\}", r"\d+"), "", text)
+def without(text: str, answer: str) -> str:
+    """Return a marked text without the marks that `annotate` gives to `answer`."""
+    return re.sub(marks_of(answer), "", text)
+
+
+def marks_of(answer: str) -> str:
+    return rf"\[(?:{'|'.join(map(re.escape, _signs(answer)))})(\d+)\]"
 
 
 def is_subsequence(short: str, long: str) -> bool:
@@ -72,12 +78,12 @@ def test_an_answer_without_flags_is_returned_as_it_is(bridge: ModuleType) -> Non
 
 def test_markdown_keeps_its_structure(bridge: ModuleType) -> None:
     marked = body(annotate(against(bridge, MARKDOWN)))
-    assert without(marked, "[?{}]").replace(" ", "") == MARKDOWN.replace(" ", "")
+    assert without(marked, MARKDOWN).replace(" ", "") == MARKDOWN.replace(" ", "")
     lines = marked.splitlines()
     assert "|------|-------|" in lines
     assert "lanes = 6  # never [S8]" in lines
-    assert any(re.fullmatch(r"\| Rome \| never six \[\?\d+\] \|", line) for line in lines)
-    assert any(re.match(r"- It never had six lanes \[S1\]\[\?\d+\]$", line) for line in lines)
+    assert any(re.fullmatch(r"\| Rome \| never six \[!\d+\] \|", line) for line in lines)
+    assert any(re.match(r"- It never had six lanes \[S1\]\[!\d+\]$", line) for line in lines)
 
 
 def test_a_mark_stands_behind_what_it_would_break(bridge: ModuleType) -> None:
@@ -87,8 +93,8 @@ def test_a_mark_stands_behind_what_it_would_break(bridge: ModuleType) -> None:
         "It is <b>never.</b> So.",
     ):
         marked = body(annotate(against(bridge, text)))
-        assert without(marked, "[?{}]") == text
-        assert not re.search(r"\[\?\d+\](\*|`|</b>)", marked), marked
+        assert without(marked, text) == text
+        assert not re.search(r"\[!\d+\](\*|`|</b>)", marked), marked
 
 
 def test_code_is_left_alone_and_named_in_the_legend(bridge: ModuleType) -> None:
@@ -101,7 +107,17 @@ def test_code_is_left_alone_and_named_in_the_legend(bridge: ModuleType) -> None:
 
 def test_a_mark_that_the_answer_has_already_gets_another_form(bridge: ModuleType) -> None:
     annotated = annotate(against(bridge, "The bridge [?1] never opened."))
-    assert "[??1]" in annotated
+    assert "[!!1]" in annotated
+
+
+def test_a_mark_and_its_legend_say_what_is_unsure(bridge: ModuleType) -> None:
+    report = against(bridge, "The bridge never opened. The ferry never sank.")
+    first, second = report.flagged
+    unsure = replace(second, certainty=Certainty.UNSURE)
+    annotated = annotate(replace(report, claims=(first, unsure)))
+    assert "never opened.[!1] The ferry never sank.[?2]\n" in annotated
+    assert "- [!1] contradicted; S1 says" in annotated
+    assert "- [?2] contradicted, unsure: please look; S" in annotated
 
 
 def test_a_mark_never_becomes_a_link(bridge: ModuleType) -> None:
@@ -110,13 +126,13 @@ def test_a_mark_never_becomes_a_link(bridge: ModuleType) -> None:
     text = "The bridge never opened.(See below.)"
     claim = replace(verdict.claim, span=replace(verdict.claim.span, end=24))
     moved = replace(report, answer=text, claims=(replace(verdict, claim=claim),))
-    assert "[?1](" not in annotate(moved)
+    assert "[!1](" not in annotate(moved)
 
 
 def test_several_claims_of_one_sentence_have_their_marks_in_order(bridge: ModuleType) -> None:
     text = "The bridge never opened in 1998 and the ferry never sank in 2003."
     annotated = annotate(against(bridge, text))
-    numbers = re.findall(r"\[\?(\d+)\]", body(annotated))
+    numbers = re.findall(r"\[!(\d+)\]", body(annotated))
     assert numbers == [str(n) for n in range(1, len(numbers) + 1)]
 
 
@@ -127,7 +143,7 @@ def test_evidence_in_the_legend_can_be_no_link_and_no_tag(bridge: ModuleType) ->
 
 
 def test_a_legend_does_not_make_a_heading_of_the_last_line(bridge: ModuleType) -> None:
-    assert "[?1]\n\n---\n\nThis claim" in annotate(against(bridge, "The bridge never opened."))
+    assert "[!1]\n\n---\n\nThis claim" in annotate(against(bridge, "The bridge never opened."))
 
 
 def test_an_annotated_answer_that_is_checked_again_has_no_phantoms(bridge: ModuleType) -> None:
@@ -146,12 +162,13 @@ texts = st.text(
 def test_marks_change_no_code_point(text: str, data: st.DataObject) -> None:
     place = st.none() | st.integers(0, len(text))
     places = data.draw(st.lists(place, max_size=6))
-    mark = _mark(text)
-    marked = _insert(text, places, mark)
+    signs = _signs(text)
+    marks = [f"[{signs[n % 2]}{n}]" for n in range(1, len(places) + 1)]
+    marked = _insert(text, places, marks)
     assert is_subsequence(text, marked)
-    bare = without(marked, mark)
+    bare = without(marked, text)
     assert bare.replace(" ", "") == text.replace(" ", "")
-    found = re.findall(re.escape(mark).replace(r"\{\}", r"(\d+)"), marked)
+    found = re.findall(marks_of(text), marked)
     assert sorted(map(int, found)) == [n for n, at in enumerate(places, 1) if at is not None]
 
 
@@ -167,11 +184,11 @@ def test_annotation_keeps_every_code_point_of_an_answer(
     if not report.flagged:
         assert annotated == answer
         return
-    bare = without(body(annotated), _mark(answer))
+    bare = without(body(annotated), answer)
     assert bare.replace(" ", "") == answer.replace(" ", "")
     assert is_subsequence(answer, annotated)
 
 
 def test_a_legend_line_names_the_phantom(bridge: ModuleType) -> None:
     annotated = annotate(against(bridge, "The bridge opened in 1998 [S77]."))
-    assert "- [?1] phantom citation; no source S77" in annotated
+    assert "- [!1] phantom citation; no source S77" in annotated

@@ -59,8 +59,8 @@ def test_a_flagged_claim_is_marked_and_the_answer_is_not_rejected(bridge: Module
     )
     assert answer.action is Action.FLAGGED
     assert answer.original == bridge.WRONG
-    assert "The ferry never sank in 2003 [S2].[?1] A ferry ran" in answer.text
-    assert "- [?1] contradicted; S2 says: “The ferry sank in 2003.”" in answer.text
+    assert "The ferry never sank in 2003 [S2].[!1] A ferry ran" in answer.text
+    assert "- [!1] contradicted; S2 says: “The ferry sank in 2003.”" in answer.text
 
 
 @pytest.mark.spec("SPEC-16.24")
@@ -88,7 +88,7 @@ def test_retries_end_and_the_best_attempt_is_marked(bridge: ModuleType) -> None:
     assert answer.best.number == 2
     assert answer.original == bridge.WRONG
     assert answer.action is Action.FLAGGED
-    assert answer.text.count("[?1]") == 2  # the mark, and its line of the legend
+    assert answer.text.count("[!1]") == 2  # the mark, and its line of the legend
     assert "contradicted" in answer.guidance
 
 

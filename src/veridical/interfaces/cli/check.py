@@ -11,6 +11,7 @@ import typer
 
 from veridical.core.assessment import Outcome
 from veridical.core.types import ensure_text
+from veridical.core.verdicts import Status
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
 
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
 
-EXIT_CODES = {
-    Outcome.GROUNDED: 0,
-    Outcome.FLAGGED: 1,
-    Outcome.UNDETERMINED: 3,
-    Outcome.NOTHING_TO_CHECK: 3,
-}
+CLEAN, FAILED, UNKNOWN = 0, 1, 3
 NOTICES_SHOWN = 5
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 EXAMPLES = """\b
@@ -37,13 +33,14 @@ Examples:
   ask-model | veridical check - --source docs/ --json
   veridical check answer.md --source chunks.jsonl --windows all --quiet
   veridical check answer.md --source docs/ --mode critical_only --max-claims 20
+  veridical check answer.md --source docs/ --fail-on any
 
 \b
 Exit codes:
-  0  every checked claim is supported
-  1  at least one claim is flagged
+  0  no claim fails; with --fail-on any: every checked claim is supported
+  1  at least one claim fails
   2  wrong use or configuration
-  3  undetermined, or nothing to check
+  3  none fails, but one is undetermined, or there is nothing to check
 """
 
 Answer = Annotated[
@@ -91,6 +88,15 @@ SampleRate = Annotated[
 ]
 MaxClaims = Annotated[
     int | None, typer.Option(metavar="N", help="How many claims are verified at most.")
+]
+FailOn = Annotated[
+    str | None,
+    typer.Option(
+        "--fail-on",
+        metavar="any|sure|contradicted",
+        help="Which flagged claims fail: all, those of which the verdict is sure (the default), "
+        "or those that the evidence opposes.",
+    ),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one HTML page.")
@@ -142,6 +148,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     mode: CheckMode = None,
     sample_rate: SampleRate = None,
     max_claims: MaxClaims = None,
+    fail_on: FailOn = None,
     html: Html = None,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -161,6 +168,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         "mode": mode,
         "sample_rate": sample_rate,
         "max_claims": max_claims,
+        "fail_on": fail_on,
     }
     settings = Settings.load(config, backend=backend, policy=policy)
     files = _Files(html, sarif, junit)
@@ -171,7 +179,16 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         report = _run(settings, case, progress)
     _write_files(report, files, answer)
     _print(report, json=json, quiet=quiet)
-    raise typer.Exit(EXIT_CODES[report.summary.outcome])
+    raise typer.Exit(exit_code(report))
+
+
+def exit_code(report: Report) -> int:
+    """Return 1 if a claim fails under the policy, 3 if that is not known, else 0."""
+    if report.failing:
+        return FAILED
+    lost = report.summary.by_status.get(Status.UNDETERMINED, 0)
+    nothing = report.summary.outcome is Outcome.NOTHING_TO_CHECK
+    return UNKNOWN if lost or nothing else CLEAN
 
 
 def parse_windows(text: str | None) -> int | str | None:

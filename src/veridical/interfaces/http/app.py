@@ -30,7 +30,13 @@ too much to do the answer is 429 with `Retry-After`. `x-request-id` is in every 
 logs; you may send your own.
 """
 
-_EXPOSED = ("x-request-id", "x-veridical-report", "x-veridical-outcome", "x-veridical-flagged")
+_EXPOSED = (
+    "x-request-id",
+    "x-veridical-report",
+    "x-veridical-outcome",
+    "x-veridical-flagged",
+    "x-veridical-failing",
+)
 
 
 def create_app(

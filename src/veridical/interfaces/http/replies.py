@@ -6,7 +6,7 @@ from typing import Any
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import UnmeasuredReason
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import Certainty, Status
 from veridical.interfaces.http.errors import KINDS, MEDIA_TYPE, Problem
 
 Schema = dict[str, Any]
@@ -59,6 +59,8 @@ CLAIM = _object(
     status={"enum": [status.value for status in Status]},
     rule=_TEXT,
     flagged={"type": "boolean"},
+    certainty={"enum": [certainty.value for certainty in Certainty]},
+    probability_right=_NUMBER_OR_NULL,
     notes={"type": "array", "items": _TEXT},
     p1=_ESTIMATE,
     p0=_ESTIMATE,
@@ -98,6 +100,7 @@ VERIFICATION = _document(
     claim_id=_TEXT,
     claim_text=_TEXT,
     status=_TEXT,
+    certainty={"enum": [certainty.value for certainty in Certainty]},
     p1=_NUMBER_OR_NULL,
     p0=_NUMBER_OR_NULL,
     required_bits=_NUMBER_OR_NULL,
@@ -154,6 +157,10 @@ _REPORT_HEADERS = {
     },
     "x-veridical-outcome": {"description": "The outcome of the summary.", "schema": _TEXT},
     "x-veridical-flagged": {"description": "How many claims are flagged.", "schema": _TEXT},
+    "x-veridical-failing": {
+        "description": "How many of them fail under the policy's `fail_on`.",
+        "schema": _TEXT,
+    },
 }
 _RETRY = {"retry-after": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
 _ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500)

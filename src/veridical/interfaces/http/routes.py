@@ -106,6 +106,7 @@ async def _kept(
         "x-veridical-report": named,
         "x-veridical-outcome": report.summary.outcome.value,
         "x-veridical-flagged": str(len(report.flagged)),
+        "x-veridical-failing": str(len(report.failing)),
     }
 
 

@@ -76,7 +76,14 @@ class Claim(Output):
         "partially_supported, phantom_citation (cites what does not exist), unverifiable, "
         "or undetermined (could not be measured: neither right nor wrong)"
     )
-    flagged: bool = Field(description="Whether something has to be done about it.")
+    flagged: bool = Field(description="Whether it did not come out as supported.")
+    certainty: str = Field(
+        description="sure: act on the verdict as it is; unsure: look at the evidence yourself "
+        "before you do"
+    )
+    probability_right: Number | None = Field(
+        description="P(the verdict is right); null where there is none."
+    )
     rule: str = Field(description="What decided.")
     p1: Number | None = Field(description="P(claim | evidence); null if not measured.")
     p0: Number | None = Field(description="The same without the cited evidence.")
@@ -95,7 +102,12 @@ class Checked(Output):
     )
     claims_checked: int
     claims_flagged: int
+    claims_flagged_surely: int = Field(description="Those of which the verdict is sure.")
+    claims_failing: int = Field(description="Those that fail under fail_on: correct them.")
     claims_undetermined: int
+    probability_grounded: Number | None = Field(
+        description="P(every checked claim is supported); null if that is unknown."
+    )
     claims: list[Claim] = Field(max_length=MOST_CLAIMS)
     claims_left_out: int = Field(description="Claims that are not shown here.")
 
@@ -187,7 +199,10 @@ def checked(report: Report) -> Checked:
         outcome=report.summary.outcome.value,
         claims_checked=report.summary.claims_checked,
         claims_flagged=len(report.flagged),
+        claims_flagged_surely=report.summary.flagged.sure,
+        claims_failing=len(report.failing),
         claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
+        probability_grounded=report.summary.probability_grounded,
         claims=[claim(verdict) for verdict in shown],
         claims_left_out=len(urgent) - len(shown),
     )
@@ -195,8 +210,10 @@ def checked(report: Report) -> Checked:
 
 def _urgency(verdict: Verdict) -> int:
     if verdict.flagged:
-        return 0
-    return 1 if verdict.status is Status.UNDETERMINED else 2
+        return 0 if verdict.sure else 1
+    if verdict.status is Status.UNDETERMINED:
+        return 2
+    return 3 if verdict.please_look else 4
 
 
 def claim(verdict: Verdict) -> Claim:
@@ -207,6 +224,8 @@ def claim(verdict: Verdict) -> Claim:
         text=verdict.claim.text,
         status=verdict.status.value,
         flagged=verdict.flagged,
+        certainty=verdict.certainty.value,
+        probability_right=verdict.probability_right,
         rule=verdict.rule,
         p1=_supported(verdict.p1),
         p0=_supported(verdict.p0),
@@ -214,8 +233,17 @@ def claim(verdict: Verdict) -> Claim:
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
         evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
-        do=view(verdict).action,
+        do=_do(verdict),
     )
+
+
+def _do(verdict: Verdict) -> str | None:
+    """Return what to do about a claim; of what is not sure, to look first."""
+    action = view(verdict).action
+    if not verdict.please_look:
+        return action
+    look = "Not sure: look at the evidence yourself"
+    return look if action is None else f"{look}. If the verdict is right: {action}"
 
 
 def _supported(found: Measurement) -> float | None:

@@ -40,6 +40,11 @@ class Check(Arguments):
     )
     sources: Sources
     question: Question = None
+    fail_on: Literal["any", "sure", "contradicted"] | None = Field(
+        default=None,
+        description="Which flagged claims count as failing: all, those of which the verdict is "
+        "sure, or those that the sources contradict. Left out: as configured (sure).",
+    )
 
 
 class VerifyClaim(Arguments):

@@ -26,8 +26,9 @@ logger = logging.getLogger(__name__)
 NAME = "veridical"
 INSTRUCTIONS = (
     "veridical checks what you write against the sources you were given, claim by claim. Call check"
-    " on an answer before you give it, and correct what is flagged. What could not be measured is"
-    " undetermined: that is neither right nor wrong, and never a pass."
+    " on an answer before you give it, and correct what is surely wrong; what is unsure, look at"
+    " yourself. What could not be measured is undetermined: that is neither right nor wrong, and"
+    " never a pass."
 )
 MOST_PROBLEMS = 8
 

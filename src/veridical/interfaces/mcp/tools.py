@@ -119,7 +119,12 @@ class Toolbox:
 
     async def check(self, given: arguments.Check) -> answers.Checked:
         """Check an answer."""
-        report = await self._verifier.check(given.answer, given.sources, given.question)
+        policy = self._verifier.policy
+        if given.fail_on is not None:
+            policy = replace(policy, fail_on=given.fail_on)
+        report = await self._verifier.check(
+            given.answer, given.sources, given.question, policy=policy
+        )
         return answers.checked(report)
 
     async def verify_claim(self, given: arguments.VerifyClaim) -> answers.Claim:
@@ -197,7 +202,8 @@ def _described(text: str, of: type[arguments.Arguments]) -> str:
 _CHECK = _described(
     "Check a text against sources, claim by claim, before you give it to somebody. Use it on an"
     " answer that you wrote from documents. Flagged claims come first, each with what the sources"
-    " say and what to do: correct them and check again. An outcome of undetermined or"
+    " say and what to do: correct those that are sure, and check again; of those that are unsure,"
+    " read the evidence yourself first. An outcome of undetermined or"
     " nothing_to_check is not a pass."
     f" At most {answers.MOST_CLAIMS} claims are shown; claims_left_out counts the others.",
     arguments.Check,

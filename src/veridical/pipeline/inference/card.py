@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.certainty import CertaintyModel, from_document
 from veridical.errors import BackendError
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ class SelfCheck:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """Names, labels, limits and checksums of one set of weights."""
+    """Names, labels, limits and checksums of one set of weights.
+
+    `certainty` tells sure verdicts (`training/certainty.py` writes it); None if nothing was fitted.
+    """
 
     name: str
     weights: Path
@@ -67,6 +71,7 @@ class Card:
     sha256: Mapping[str, str]
     calibration: Calibration
     check: SelfCheck
+    certainty: CertaintyModel | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -119,6 +124,7 @@ def _parse(raw: dict[str, Any]) -> Card:
             reliability=tuple((float(a), float(b)) for a, b in calibration["reliability"]),
         ),
         check=SelfCheck(tuple(map(int, check["input_ids"])), (one, two, three)),
+        certainty=from_document(raw["certainty"]) if "certainty" in raw else None,
     )
 
 

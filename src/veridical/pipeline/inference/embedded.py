@@ -83,6 +83,7 @@ class EmbeddedVerifier:
             fingerprint=self._card.fingerprint,
             support_threshold=calibration.support_threshold,
             contradiction_threshold=calibration.contradiction_threshold,
+            certainty=self._card.certainty,
         )
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

@@ -1,4 +1,5 @@
 from veridical.pipeline.judgement.aggregation import Reading, combine, decides
+from veridical.pipeline.judgement.certainty import rated
 from veridical.pipeline.judgement.refinement import Look, fragments, second_look
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verdict import judge, quote, scored_also
@@ -11,6 +12,7 @@ __all__ = [
     "fragments",
     "judge",
     "quote",
+    "rated",
     "scored_also",
     "second_look",
     "summarise",

@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 
-from veridical.core.assessment import Outcome, Savings, Summary
+from veridical.core.assessment import Counts, Outcome, Savings, Summary
 from veridical.core.measurements import Estimate, Measurement
 from veridical.core.types import ClaimExtraction
 from veridical.core.verdicts import Status, Verdict
+from veridical.pipeline.judgement.certainty import grounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from veridical.core.certainty import CertaintyModel
+
 _Number = TypeVar("_Number", int, float)
 
 
-def summarise(
+def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     verdicts: Sequence[Verdict],
     measured: Sequence[Measurement] = (),
     *,
     sentences: int,
     latency_ms: float,
     extraction: ClaimExtraction | None = None,
+    certainty: CertaintyModel | None = None,
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
     `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
     it, and over what the text model took that found the claims. What came from the cache was paid
-    for before.
+    for before. `certainty` is the backend's.
     """
     extraction = extraction or ClaimExtraction()
     asked = [extraction] if extraction.pieces else []
@@ -55,7 +59,15 @@ def summarise(
         tokens=_total([0 if e.cached else e.tokens for e in estimates] + [e.tokens for e in asked]),
         cascade=savings if savings.asked_first else None,
         extraction=extraction,
+        probability_grounded=grounded(checked, certainty),
+        flagged=_counts(v for v in checked if v.flagged),
+        passed=_counts(v for v in checked if v.status is Status.SUPPORTED),
     )
+
+
+def _counts(verdicts: Iterable[Verdict]) -> Counts:
+    sure = Counter(verdict.sure for verdict in verdicts)
+    return Counts(sure[True], sure[False])
 
 
 def _total(values: Sequence[_Number | None]) -> _Number | None:

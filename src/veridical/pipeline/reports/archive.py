@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from veridical.core import assessment, measurements, policy, types, verdicts
+from veridical.core import assessment, certainty, measurements, policy, types, verdicts
 from veridical.pipeline.reports.report import Report
 
 _FAILURES = (KeyError, TypeError, ValueError, AttributeError, RecursionError, zlib.error)
@@ -36,7 +36,7 @@ def from_bytes(data: bytes) -> Report | None:
 @cache
 def _types() -> Mapping[str, type]:
     """Return the types that a report is made of, by name."""
-    modules = (assessment, measurements, policy, types, verdicts)
+    modules = (assessment, certainty, measurements, policy, types, verdicts)
     known = [value for module in modules for value in vars(module).values()]
     found = [one for one in known if isinstance(one, type) and _ours(one)]
     return {one.__name__: one for one in (*found, Report)}

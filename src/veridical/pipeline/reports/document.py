@@ -11,7 +11,7 @@ from veridical.core.verdicts import Status
 from veridical.core.views import view
 
 if TYPE_CHECKING:
-    from veridical.core.assessment import Assessment, Savings
+    from veridical.core.assessment import Assessment, Counts, Savings
     from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, Piece, Span
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
@@ -56,6 +56,7 @@ def _policy(assessment: Assessment) -> Document:
         "sample_rate": policy.sample_rate,
         "max_claims": policy.max_claims,
         "gap_threshold_bits": policy.gap_threshold_bits,
+        "fail_on": policy.fail_on,
         "epsilon": EPSILON,
     }
 
@@ -78,6 +79,12 @@ def _summary(assessment: Assessment) -> Document:
         "claims_checked": summary.claims_checked,
         "skipped": {str(name): n for name, n in summary.skipped.items()},
         "by_status": {status.value: summary.by_status.get(status, 0) for status in Status},
+        "by_certainty": {
+            "flagged": _counts(summary.flagged),
+            "passed": _counts(summary.passed),
+        },
+        "failing": len(assessment.failing),
+        "probability_grounded": _number(summary.probability_grounded),
         "max_gap_bits": _number(summary.max_gap_bits),
         "overall_confidence": _number(summary.overall_confidence),
         "latency_ms": _number(summary.latency_ms),
@@ -86,6 +93,10 @@ def _summary(assessment: Assessment) -> Document:
         "cascade": _cascade(summary.cascade),
         "extraction": _extraction(summary.extraction),
     }
+
+
+def _counts(counts: Counts) -> Document:
+    return {"sure": counts.sure, "unsure": counts.unsure}
 
 
 def _extraction(extraction: ClaimExtraction) -> Document:
@@ -152,6 +163,8 @@ def _judged(verdict: Verdict) -> Document:
         "status": verdict.status.value,
         "rule": verdict.rule,
         "flagged": verdict.flagged,
+        "certainty": verdict.certainty.value,
+        "probability_right": _number(verdict.probability_right),
         "notes": [note.value for note in verdict.notes],
         "gap_type": words.gap_type,
         "suggested_action": words.action,

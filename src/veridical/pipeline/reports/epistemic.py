@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE
 from veridical.core.views import view
 from veridical.pipeline.reports import figures, words
 from veridical.pipeline.reports.meters import bits_bar
@@ -37,6 +38,10 @@ _STYLES = {
     "unverifiable": "steel_blue",
     "undetermined": "medium_purple3",
 }
+_STYLES |= {
+    words.unsure(status): f"italic {_STYLES[status].removeprefix('bold ')}"
+    for status in DECIDED_BY_EVIDENCE
+}
 _QUIET = "grey50"
 _CELLS = 16
 _SHOWN = 160
@@ -58,7 +63,10 @@ class Layout:
         head, _, _ = str(report).partition("\n")
         if not report.claims:
             return self._ink(head)
+        sure = any(not claim.please_look for claim in report.flagged)
         style = _STYLES["contradicted" if report.flagged_claims else "supported"]
+        if report.flagged_claims and not sure:
+            style = _STYLES[words.unsure("contradicted")]
         if not report.flagged_claims and report.undetermined_claims:
             style = _STYLES["undetermined"]
         blocks = [self._ink(head, style), self.claims(report.claims)]
@@ -72,11 +80,12 @@ class Layout:
             return self._ink("No claim to verify")
         table = _table("", "claim", "status", "p1", "p0", "bits", "")
         for claim in claims:
-            style = _STYLES[claim.status]
+            tone = _tone(claim)
+            style = _STYLES[tone]
             table.add_row(
-                self._ink(self._mark(claim.status), style),
+                self._ink(self._mark(tone), style),
                 self._ink(claim.claim_id, style),
-                self._ink(words.LOOKS[claim.status].label, style),
+                self._ink(words.LOOKS[tone].label, style),
                 self._ink(_probability(claim.p1)),
                 self._ink(_probability(claim.p0)),
                 self._bar(claim.verdict),
@@ -93,20 +102,23 @@ class Layout:
 
     def claim(self, claim: ClaimVerification) -> RenderableType:
         """Return all that is known of one claim."""
-        style = _STYLES[claim.status]
-        label = words.LOOKS[claim.status].label
+        tone = _tone(claim)
+        label = words.LOOKS[tone].label
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in self._rows(claim):
             grid.add_row(self._ink(name, _QUIET), value)
-        return Group(self._ink(f"{self._mark(claim.status)} {claim.claim_id} {label}", style), grid)
+        title = f"{self._mark(tone)} {claim.claim_id} {label}"
+        return Group(self._ink(title, _STYLES[tone]), grid)
 
     def _rows(self, claim: ClaimVerification) -> Iterator[tuple[str, Text]]:
         yield "claim", self._ink(one_line(claim.claim_text), "bold")
         verdict = claim.verdict
         if verdict is not None:
             yield "why", self._ink(f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+            if verdict.probability_right is not None:
+                yield "verdict", self._ink(figures.certainty(verdict))
             if words.asked(verdict):
                 yield "p1", self._ink(figures.measured(verdict.p1))
                 yield "p0", self._ink(figures.measured(verdict.p0))
@@ -131,10 +143,10 @@ class Layout:
         """
         table = _table("", "step", "label", "p1", "gap", "", "why")
         for step in audit.steps[:_STEPS]:
-            status = step.verification.status
-            style = _STYLES[status]
+            tone = _tone(step.verification)
+            style = _STYLES[tone]
             table.add_row(
-                self._ink(self._mark(status), style),
+                self._ink(self._mark(tone), style),
                 self._ink(step.id, style),
                 self._ink(step.label or "not measured", style),
                 self._ink(_probability(step.verification.p1)),
@@ -161,8 +173,8 @@ class Layout:
         shown = one_line(text).encode(self._encoding, "backslashreplace").decode(self._encoding)
         return Text(shown, style=style, overflow="fold")
 
-    def _mark(self, status: str) -> str:
-        look = words.LOOKS[status]
+    def _mark(self, tone: str) -> str:
+        look = words.LOOKS[tone]
         return look.mark if self._unicode else look.ascii_mark
 
     def _bar(self, verdict: Verdict | None, cells: int = _CELLS) -> Text:
@@ -179,6 +191,11 @@ def _table(*names: str) -> Table:
         table.add_column(name, no_wrap=bool(name))
     table.add_column(names[-1], overflow="fold")
     return table
+
+
+def _tone(claim: ClaimVerification) -> str:
+    """Return the key of `words.LOOKS` for a claim: its status, sure or unsure."""
+    return words.unsure(claim.status) if claim.please_look else claim.status.value
 
 
 def _probability(value: float | None) -> str:

@@ -8,8 +8,9 @@ from veridical.core.measurements import Unmeasured
 from veridical.pipeline.reports import words
 
 if TYPE_CHECKING:
+    from veridical.core.assessment import Assessment
     from veridical.core.measurements import Measurement
-    from veridical.core.verdicts import Budget
+    from veridical.core.verdicts import Budget, Verdict
 
 _JUSTIFIED = {
     True: "justified",
@@ -26,6 +27,22 @@ def probability(value: float) -> str:
     short = f"{value:.2f}"
     long = f"{value:.3f}"
     return long if short in _ENDS and long not in {f"{end}0" for end in _ENDS} else short
+
+
+def grounded(assessment: Assessment) -> str:
+    """Say how probable it is that the answer as a whole is grounded; "" if that is unknown."""
+    found = assessment.summary.probability_grounded
+    if found is None:
+        return ""
+    return f"probability that every checked claim is supported: {probability(found)}"
+
+
+def certainty(verdict: Verdict) -> str:
+    """Say whether a verdict is sure, and how probable it is that it is right."""
+    if verdict.probability_right is None:
+        return verdict.certainty.value
+    right = probability(verdict.probability_right)
+    return f"{verdict.certainty.value}, right with a probability of {right}"
 
 
 def measured(measurement: Measurement) -> str:

@@ -1,7 +1,10 @@
 """The claims as JUnit XML, for the test page of a CI system.
 
-A flagged claim is a failure, an undetermined one an error, an excluded one skipped. An answer with
-nothing to check gets one skipped test case of that name, for an empty suite would show as a pass.
+A claim that fails under the policy's `fail_on` is a failure, an undetermined one an error. A
+flagged claim that does not fail is skipped, with the details as output: CI systems show that
+between a pass and a failure. So is an excluded one. An unsure pass says so in its output. An answer
+with nothing to check gets one skipped test case of that name, for an empty suite would show as a
+pass.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
-from veridical.pipeline.reports.figures import bits, measured
+from veridical.pipeline.reports.figures import bits, certainty, measured
 from veridical.pipeline.reports.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -31,8 +34,9 @@ def to_junit(assessment: Assessment) -> str:
     suite = Element("testsuite", name=_SUITE)
     suite.set("time", f"{assessment.summary.latency_ms / 1000:.3f}")
     _properties(suite, _summary(assessment))
+    failing = {verdict.claim.id for verdict in assessment.failing}
     for verdict in assessment.claims:
-        _case(suite, verdict)
+        _case(suite, verdict, fails=verdict.claim.id in failing)
     if assessment.summary.outcome is Outcome.NOTHING_TO_CHECK or not assessment.claims:
         _nothing(suite, assessment)
     return _document(suite)
@@ -54,7 +58,7 @@ def _document(suite: Element) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
-def _case(suite: Element, verdict: Verdict) -> None:
+def _case(suite: Element, verdict: Verdict, *, fails: bool) -> None:
     name = f"{verdict.claim.id}: {_shortened(one_line(verdict.claim.text))}"
     case = SubElement(suite, "testcase", classname=_SUITE, name=visible(name))
     _properties(case, _figures(verdict))
@@ -62,8 +66,15 @@ def _case(suite: Element, verdict: Verdict) -> None:
         SubElement(case, "skipped", message=words.reason(verdict))
     elif verdict.status is Status.UNDETERMINED:
         _problem(case, "error", verdict)
-    elif verdict.flagged:
+    elif fails:
         _problem(case, "failure", verdict)
+    elif verdict.flagged:
+        label = words.LOOKS[words.tone(verdict)].label.capitalize()
+        message = visible(f"{label}: {one_line(words.reason(verdict))}")
+        SubElement(case, "skipped", message=message)
+        SubElement(case, "system-out").text = _details(verdict)
+    elif verdict.please_look:
+        SubElement(case, "system-out").text = _details(verdict)
 
 
 def _nothing(suite: Element, assessment: Assessment) -> None:
@@ -74,12 +85,18 @@ def _nothing(suite: Element, assessment: Assessment) -> None:
 def _problem(case: Element, tag: str, verdict: Verdict) -> None:
     message = one_line(words.reason(verdict))
     problem = SubElement(case, tag, type=verdict.status.value, message=message)
-    lines = [f"claim: {verdict.claim.text}", f"rule: {verdict.rule}"]
+    problem.text = _details(verdict)
+
+
+def _details(verdict: Verdict) -> str:
+    lines = [words.reason(verdict)] if verdict.please_look else []
+    lines += [f"claim: {verdict.claim.text}", f"rule: {verdict.rule}"]
+    lines.append(f"verdict: {certainty(verdict)}")
     lines += [f"p1: {measured(verdict.p1)}", f"p0: {measured(verdict.p0)}"]
     lines += [f"bits: {bits(verdict.budget)}", *map(_evidence, verdict.evidence)]
     if action := view(verdict).action:
         lines.append(f"do: {action}")
-    problem.text = visible("\n".join(lines))
+    return visible("\n".join(lines))
 
 
 def _evidence(evidence: EvidenceSpan) -> str:
@@ -95,6 +112,9 @@ def _summary(assessment: Assessment) -> dict[str, str]:
     summary = assessment.summary
     return {
         "outcome": summary.outcome.value,
+        "fail_on": assessment.policy.fail_on,
+        "failing": str(len(assessment.failing)),
+        "probability_grounded": _figure(summary.probability_grounded),
         "checked": words.denominators(assessment),
         "backend": f"{assessment.backend.name} {assessment.backend.model}",
         "max_gap_bits": _figure(summary.max_gap_bits),
@@ -103,7 +123,8 @@ def _summary(assessment: Assessment) -> dict[str, str]:
 
 def _figures(verdict: Verdict) -> dict[str, str]:
     return {
-        "status": words.tone(verdict),
+        "status": verdict.status.value if verdict.checked else words.EXCLUDED,
+        "certainty": verdict.certainty.value,
         "p1": _supported(verdict.p1),
         "p0": _supported(verdict.p0),
         "budget_gap_bits": _figure(verdict.budget.gap_bits),

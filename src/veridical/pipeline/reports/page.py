@@ -132,6 +132,8 @@ class Page:
     outcome: Outcome
     headline: str
     denominators: str
+    grounded: str
+    only_unsure: bool
     question: str | None
     made_by: str
     shares: tuple[Share, ...]
@@ -166,6 +168,8 @@ class _Builder:
             outcome=assessment.summary.outcome,
             headline=words.headline(assessment),
             denominators=words.denominators(assessment),
+            grounded=figures.grounded(assessment),
+            only_unsure=bool(assessment.flagged) and not any(v.sure for v in assessment.flagged),
             question=assessment.question,
             made_by=_made_by(assessment),
             shares=tuple(_shares(assessment)),
@@ -266,6 +270,8 @@ def _parts(verdict: Verdict) -> Iterator[PartLine]:
 
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     confidence = verdict.claim.confidence
+    if verdict.probability_right is not None:
+        yield "Verdict", figures.certainty(verdict)
     if confidence is not None:
         how = "stated in the answer" if confidence.stated else "inferred from its wording"
         yield "Confidence", f"{figures.probability(confidence.value)}, {how}"
@@ -278,7 +284,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def _shares(assessment: Assessment) -> Iterator[Share]:
-    tally = words.tally(assessment.summary)
+    tally = words.tally(assessment)
     total, x = sum(n for _, n in tally), 0.0
     for tone, n in tally:
         width = 100.0 * n / total

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Assessment
+from veridical.core.policy import ensure_fail_on
 from veridical.errors import FlaggedError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from veridical.core.policy import FailOn
 
 # Renderers are imported where they are used: `import veridical` loads neither rich nor jinja2.
 
@@ -18,12 +21,17 @@ if TYPE_CHECKING:
 class Report(Assessment):
     """The verdict on an answer, claim by claim; `print(report)` reads well."""
 
-    def raise_for_flagged(self) -> None:
-        """Raise `FlaggedError` if a claim is flagged; an undetermined claim is none."""
-        flagged = self.flagged
-        if flagged:
-            ids = ", ".join(verdict.claim.id for verdict in flagged)
-            msg = f"{len(flagged)} of {self.summary.claims_checked} checked claims flagged: {ids}"
+    def raise_for_flagged(self, fail_on: FailOn | None = None) -> None:
+        """Raise `FlaggedError` if a claim fails under `fail_on`; None is what the policy says.
+
+        An undetermined claim does not fail. `ConfigurationError` if there is no such `fail_on`.
+        """
+        if fail_on is not None:
+            ensure_fail_on(fail_on)
+        failing = self.failing_on(fail_on or self.policy.fail_on)
+        if failing:
+            ids = ", ".join(verdict.claim.id for verdict in failing)
+            msg = f"{len(failing)} of {self.summary.claims_checked} checked claims flagged: {ids}"
             raise FlaggedError(msg, hint="Print the report to see why")
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,9 @@
 """The flagged and undetermined claims as a SARIF 2.1.0 log, for code scanning and editors.
 
-Offsets and columns are Unicode code points. OASIS, "Static Analysis Results Interchange Format
-(SARIF) Version 2.1.0", 2020.
+What is not sure has the level `note`, whatever its status: code scanning shows that, and fails on
+none of it. Offsets and columns are Unicode code points.
+
+OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", 2020.
 """
 
 from __future__ import annotations
@@ -83,14 +85,18 @@ class _Run:
         return {
             "ruleId": verdict.status.value,
             "ruleIndex": _RULE_INDEX[verdict.status],
-            "level": _LEVELS[verdict.status],
+            "level": "note" if verdict.please_look else _LEVELS[verdict.status],
             "message": {"text": _message(verdict)},
             "locations": [_location(self._answer_uri, region | snippet)],
             "relatedLocations": [
                 self._related(evidence, index) for index, evidence in enumerate(verdict.evidence)
             ],
             "partialFingerprints": {"veridicalClaim/v1": _fingerprint(verdict)},
-            "properties": {"claim": verdict.claim.id, "rule": verdict.rule},
+            "properties": {
+                "claim": verdict.claim.id,
+                "rule": verdict.rule,
+                "certainty": verdict.certainty.value,
+            },
         }
 
     def _related(self, evidence: EvidenceSpan, index: int) -> _Node:
@@ -147,7 +153,7 @@ def _rule(status: Status) -> _Node:
 
 
 def _message(verdict: Verdict) -> str:
-    label = words.LOOKS[verdict.status].label.capitalize()
+    label = words.LOOKS[words.tone(verdict)].label.capitalize()
     parts = [f"{label}: “{one_line(verdict.claim.text)}”.", words.reason(verdict)]
     if action := view(verdict).action:
         parts.append(f"{action}.")

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from veridical.core.assessment import Outcome
 from veridical.core.types import Span
-from veridical.core.verdicts import Role, Status
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
-from veridical.pipeline.reports.figures import bits, measured
+from veridical.pipeline.reports.figures import bits, certainty, grounded, measured
 from veridical.pipeline.reports.meters import bits_bar
 from veridical.pipeline.reports.places import SourceLines, segments
 from veridical.pipeline.reports.visible import one_line, visible
@@ -35,7 +35,7 @@ _QUOTE_SHOWN = 320
 _INDENT = 2
 
 # Middle tones of the 256-colour cube: they read on a light and on a dark background.
-_STYLES = {
+_STYLES: dict[str, str] = {
     Status.SUPPORTED: "green4",
     Status.CONTRADICTED: "bold red3",
     Status.PARTIALLY_SUPPORTED: "dark_goldenrod",
@@ -44,6 +44,10 @@ _STYLES = {
     Status.UNVERIFIABLE: "steel_blue",
     Status.UNDETERMINED: "medium_purple3",
     words.EXCLUDED: "grey50",
+}
+_STYLES |= {
+    words.unsure(status): f"not bold italic {_STYLES[status].removeprefix('bold ')}"
+    for status in DECIDED_BY_EVIDENCE
 }
 _OUTCOME_TONES = {
     Outcome.GROUNDED: Status.SUPPORTED,
@@ -105,11 +109,16 @@ class _Terminal:
     def blocks(self) -> Iterator[RenderableType]:
         assessment = self._assessment
         tone = _OUTCOME_TONES[assessment.summary.outcome]
-        yield self._ink(words.headline(assessment), f"bold {_STYLES[tone]}")
+        sure = any(verdict.sure for verdict in assessment.flagged)
+        style = _STYLES[words.unsure(tone)] if assessment.flagged and not sure else _STYLES[tone]
+        yield self._ink(words.headline(assessment), f"{style} bold")
         yield from self._section("Answer", [self._answer()])
         lost = [v for v in assessment.claims if words.tone(v) == Status.UNDETERMINED]
         noted = [v for v in assessment.claims if v.notes and v.status is Status.SUPPORTED]
-        yield from self._section("Flagged", map(self._details, assessment.flagged))
+        sure = [verdict for verdict in assessment.flagged if verdict.sure]
+        look = [verdict for verdict in assessment.flagged if not verdict.sure]
+        yield from self._section("Flagged", map(self._details, sure))
+        yield from self._section("Flagged, unsure: please look", map(self._details, look))
         yield from self._section("Undetermined", map(self._details, lost))
         yield from self._section("Supported, with a note", map(self._details, noted))
         yield from self._section("Summary", [self._summary()])
@@ -138,7 +147,8 @@ class _Terminal:
 
     def _badge(self, verdict: Verdict) -> Text:
         tone = words.tone(verdict)
-        return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", f"bold {_STYLES[tone]}")
+        style = _STYLES[tone] if verdict.please_look else f"bold {_STYLES[tone]}"
+        return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", style)
 
     def _details(self, verdict: Verdict) -> RenderableType:
         tone = words.tone(verdict)
@@ -154,6 +164,8 @@ class _Terminal:
     def _rows(self, verdict: Verdict) -> Iterator[_Row]:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         yield self._row("why", f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+        if verdict.probability_right is not None:
+            yield self._row("verdict", certainty(verdict))
         if words.asked(verdict):
             yield self._row("p1", measured(verdict.p1))
             yield self._row("p0", measured(verdict.p0))
@@ -197,11 +209,12 @@ class _Terminal:
 
     def _summary(self) -> RenderableType:
         line = self._ink("")
-        for tone, n in words.tally(self._assessment.summary):
+        for tone, n in words.tally(self._assessment):
             entry = f"{self._ink.mark(tone)} {n} {words.LOOKS[tone].label}"
             line.append("   " if line else "").append_text(self._ink(entry, _STYLES[tone]))
         totals = self._ink(words.denominators(self._assessment))
-        return Group(*[block for block in (totals, line) if block], self._made_by())
+        whole = self._ink(grounded(self._assessment))
+        return Group(*[block for block in (totals, line, whole) if block], self._made_by())
 
     def _made_by(self) -> Text:
         backend, summary = self._assessment.backend, self._assessment.summary

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.types import Exclusion, Skip
-from veridical.core.verdicts import Note, Status
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.assessment import Assessment, Savings, Summary
+    from veridical.core.assessment import Assessment, Savings
     from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, ClaimExtraction
     from veridical.core.verdicts import Verdict
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
 EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""
 
+PLEASE_LOOK = "This is not sure: please look."
+"""What is said of every verdict that somebody should look at."""
+
+
+def unsure(status: str) -> str:
+    """Return the tone of verdicts of a status that are not sure."""
+    return f"{status}_unsure"
+
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a status is named and marked; `ascii_mark` is for terminals that know no more."""
+    """How a tone is named and marked; `ascii_mark` is for terminals that know no more.
+
+    A tone is a status, or a status with `_unsure` behind it.
+    """
 
     label: str
     mark: str
@@ -32,7 +44,7 @@ class Look:
     meaning: str
 
 
-LOOKS: Mapping[str, Look] = {
+_LOOKS: Mapping[str, Look] = {
     Status.SUPPORTED: Look("supported", "✓", "+", "The evidence states the claim."),
     Status.CONTRADICTED: Look("contradicted", "✗", "x", "The evidence opposes the claim."),
     Status.PARTIALLY_SUPPORTED: Look(
@@ -51,13 +63,36 @@ LOOKS: Mapping[str, Look] = {
     EXCLUDED: Look("not checked", "·", ".", "No assertion, or left out by the mode; kept here."),
 }
 
+
+def _unsure(look: Look) -> Look:
+    return Look(
+        f"{look.label}, unsure",
+        f"?{look.mark}",
+        f"?{look.ascii_mark}",
+        f"{look.meaning} {PLEASE_LOOK}",
+    )
+
+
+def _both(status: str, look: Look) -> Mapping[str, Look]:
+    """Return the looks of a status: of sure verdicts and, where there are such, of unsure ones."""
+    if status not in DECIDED_BY_EVIDENCE:
+        return {status: look}
+    return {status: look, unsure(status): _unsure(look)}
+
+
+LOOKS: Mapping[str, Look] = {
+    tone: look for status, found in _LOOKS.items() for tone, look in _both(status, found).items()
+}
+
 URGENCY = (
     Status.CONTRADICTED.value,
     Status.PHANTOM_CITATION.value,
     Status.UNSUPPORTED.value,
     Status.PARTIALLY_SUPPORTED.value,
+    *(unsure(status) for status in DECIDED_BY_EVIDENCE if status is not Status.SUPPORTED),
     Status.UNVERIFIABLE.value,
     Status.UNDETERMINED.value,
+    unsure(Status.SUPPORTED),
     Status.SUPPORTED.value,
     EXCLUDED,
 )
@@ -101,8 +136,10 @@ _SKIPS: Mapping[Skip, str] = {
 
 
 def tone(verdict: Verdict) -> str:
-    """Return the key of `LOOKS` for a verdict: its status, or `EXCLUDED`."""
-    return verdict.status.value if verdict.checked else EXCLUDED
+    """Return the key of `LOOKS` for a verdict: its status, sure or unsure, or `EXCLUDED`."""
+    if not verdict.checked:
+        return EXCLUDED
+    return unsure(verdict.status) if verdict.please_look else verdict.status.value
 
 
 def asked(verdict: Verdict) -> bool:
@@ -121,7 +158,11 @@ def rule(verdict: Verdict) -> str:
 
 
 def reason(verdict: Verdict) -> str:
-    """Say in one sentence why the verdict is what it is."""
+    """Say in one sentence why the verdict is what it is, in another one if it is not sure."""
+    return f"{_reason(verdict)} {PLEASE_LOOK}" if verdict.please_look else _reason(verdict)
+
+
+def _reason(verdict: Verdict) -> str:
     if why := _not_checked(verdict):
         return f"Not checked: {why}."
     match verdict.status:
@@ -199,14 +240,28 @@ def headline(assessment: Assessment) -> str:
     lost = summary.by_status.get(Status.UNDETERMINED, 0)
     match summary.outcome:
         case Outcome.FLAGGED:
-            tail = f"; {lost} could not be measured" if lost else ""
-            return f"Flagged: {len(assessment.flagged)} of {checked}{tail}"
+            return f"{_flagged(assessment, checked)}{_lost(lost)}"
         case Outcome.UNDETERMINED:
             return f"Undetermined: {lost} of {checked} could not be measured"
         case Outcome.GROUNDED:
-            return f"Grounded: {checked}, none flagged"
+            unsure = summary.passed.unsure
+            return f"Grounded: {checked}, none flagged{f'; {unsure:,} unsure' if unsure else ''}"
         case Outcome.NOTHING_TO_CHECK:
             return "Nothing to check: no checkable claim in this answer"
+
+
+def _flagged(assessment: Assessment, checked: str) -> str:
+    """Say how many claims are flagged; if that is sure of none, that there is no sure error."""
+    unsure = sum(not verdict.sure for verdict in assessment.flagged)
+    flagged = len(assessment.flagged)
+    if unsure == flagged:
+        verb = "needs" if unsure == 1 else "need"
+        return f"No sure errors: {unsure:,} of {checked} {verb} a look"
+    return f"Flagged: {flagged:,} of {checked}{f', {unsure:,} of them unsure' if unsure else ''}"
+
+
+def _lost(lost: int) -> str:
+    return f"; {lost:,} could not be measured" if lost else ""
 
 
 def denominators(assessment: Assessment) -> str:
@@ -219,10 +274,10 @@ def denominators(assessment: Assessment) -> str:
     return f"{summary.claims_checked} of {extracted} checked, from {sentences}{tail}"
 
 
-def tally(summary: Summary) -> tuple[tuple[str, int], ...]:
-    """Return the statuses that occur and how often, supported first."""
-    by_status = {status.value: n for status, n in summary.by_status.items() if n}
-    return tuple((key, by_status[key]) for key in LOOKS if key in by_status)
+def tally(assessment: Assessment) -> tuple[tuple[str, int], ...]:
+    """Return the tones that occur among checked claims and how often, supported first."""
+    found = Counter(tone(verdict) for verdict in assessment.claims if verdict.checked)
+    return tuple((key, found[key]) for key in LOOKS if key in found)
 
 
 def savings(saved: Savings) -> str:

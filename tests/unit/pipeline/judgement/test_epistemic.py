@@ -165,7 +165,8 @@ def test_every_claim_of_a_report_is_accounted_for(verdicts: list[Verdict]) -> No
     assert report.total_claims == total
     assert report.flagged_claims == len(report.flagged) <= report.verified_claims
     assert len(report.claims) == report.total_claims - left_out
-    assert report.should_retry == (report.retry_guidance is not None) == bool(report.flagged)
+    assert report.should_retry == (report.retry_guidance is not None)
+    assert report.should_retry == any(v.flagged and v.sure for v in verdicts)
     assert report.has_critical_gaps == any(each.severity == "critical" for each in report.gaps)
     assert (report.overall_confidence is None) == all(c.p1 is None for c in report.claims)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from veridical.core.assessment import Outcome, Summary
+from veridical.core.assessment import Counts, Outcome, Summary
 from veridical.core.information import budget_gap_bits, observed_bits, required_bits
 from veridical.core.measurements import (
     BackendInfo,
@@ -21,6 +22,7 @@ from veridical.core.policy import Policy
 from veridical.core.types import Citation, Claim, Confidence, Exclusion, Piece, Source, Span
 from veridical.core.verdicts import (
     Budget,
+    Certainty,
     EvidenceSpan,
     Interval,
     Note,
@@ -30,6 +32,9 @@ from veridical.core.verdicts import (
     Verdict,
 )
 from veridical.pipeline.reports.report import Report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HOSTILE = (
     "<script>alert('x')</script> \x1b[31mred\x1b[0m [bold]loud[/bold] \x00\x07 \u202eevil\u202c"
@@ -115,6 +120,8 @@ class Build:
     excluded: Exclusion | None = None
     confidence: Confidence | None = None
     dependence: float | None = 0.57
+    sure: bool = False
+    right: float | None = None
 
     def verdict(self, number: int) -> Verdict:
         span = span_of(self.text)
@@ -144,6 +151,8 @@ class Build:
             self.parts,
             (Piece("S1", Span(0, 60)), Piece("S2", Span(0, 50))),
             windows_total=5,
+            certainty=Certainty.SURE if self.sure else Certainty.UNSURE,
+            probability_right=self.right,
         )
 
 
@@ -164,6 +173,8 @@ BUILDS = (
         cites=("S1",),
         evidence=(quote("S1", "The bridge opened to traffic on 27 May 1937."),),
         confidence=Confidence(0.9, stated=True),
+        sure=True,
+        right=0.98,
     ),
     Build(
         "it is 2,737 m long",
@@ -175,6 +186,7 @@ BUILDS = (
         notes=(Note.EVIDENCE_INDEPENDENT, Note.PARTLY_SCORED),
         evidence=(quote("S1", "27 May 1937. Its total length is 2,737 metres"),),
         dependence=0.02,
+        right=0.83,
     ),
     Build(
         "It was painted blue",
@@ -188,6 +200,8 @@ BUILDS = (
             quote("S2", "The colour is International Orange.", Role.CONTRADICTS),
             quote("S2", "The colour is orange, not blue. 🌉", Role.CONTRADICTS),
         ),
+        sure=True,
+        right=0.97,
     ),
     Build(
         "Every tourist visits it",
@@ -209,6 +223,7 @@ BUILDS = (
                 unmeasured(),
             ),
         ),
+        right=0.7,
     ),
     Build(
         "Tolls rose in 2024",
@@ -218,6 +233,8 @@ BUILDS = (
         estimate(0.11, 0.05),
         cites=("S9", "S1"),
         evidence=(quote("S2", "the toll is 9 dollars", Role.NEAREST),),
+        sure=True,
+        right=1.0,
     ),
     Build(
         "שלום עולם, the toll is 9 dollars",
@@ -254,6 +271,7 @@ BUILDS = (
         cites=("S3",),
         evidence=(quote("S3", HOSTILE, Role.NEAREST),),
         dependence=0.0,
+        right=0.61,
     ),
 )
 
@@ -272,7 +290,15 @@ def summary_of(verdicts: tuple[Verdict, ...], outcome: Outcome) -> Summary:
         max_gap_bits=max(gaps, default=None),
         overall_confidence=0.51234567 if checked else None,
         latency_ms=412.25,
+        probability_grounded=None if Outcome.FLAGGED is not outcome else 0.0123456789,
+        flagged=_counts(verdict for verdict in checked if verdict.flagged),
+        passed=_counts(verdict for verdict in checked if verdict.status is Status.SUPPORTED),
     )
+
+
+def _counts(verdicts: Iterable[Verdict]) -> Counts:
+    found = Counter(verdict.sure for verdict in verdicts)
+    return Counts(found[True], found[False])
 
 
 def make_report(

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from veridical.core.verdicts import Certainty
 from veridical.pipeline.reports.sarif import as_uri
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def test_results_refer_to_a_described_rule_with_a_known_level(report: Report) ->
     for result in run["results"]:
         rule = rules[result["ruleIndex"]]
         assert rule["id"] == result["ruleId"]
-        assert rule["defaultConfiguration"]["level"] == result["level"]
+        usual = rule["defaultConfiguration"]["level"]
+        assert result["level"] == ("note" if "please look" in result["message"]["text"] else usual)
         assert result["level"] in LEVELS
         assert rule["help"]["text"]
 
@@ -63,9 +65,20 @@ def test_results_refer_to_a_described_rule_with_a_known_level(report: Report) ->
     ("claim", "level"),
     [("c4", "error"), ("c5", "warning"), ("c6", "error"), ("c7", "note"), ("c10", "warning")],
 )
-def test_level_follows_the_status(report: Report, claim: str, level: str) -> None:
-    levels = {r["properties"]["claim"]: r["level"] for r in run_of(report)["results"]}
-    assert levels[claim] == level
+def test_level_of_what_is_sure_follows_the_status(report: Report, claim: str, level: str) -> None:
+    sure = tuple(replace(verdict, certainty=Certainty.SURE) for verdict in report.claims)
+    results = run_of(replace(report, claims=sure))["results"]
+    assert {r["properties"]["claim"]: r["level"] for r in results}[claim] == level
+
+
+def test_what_is_unsure_is_a_note_that_says_so(report: Report) -> None:
+    results = {r["properties"]["claim"]: r for r in run_of(report)["results"]}
+    assert results["c10"]["level"] == "note"
+    assert results["c10"]["properties"]["certainty"] == "unsure"
+    assert results["c10"]["message"]["text"].startswith("Unsupported, unsure: ")
+    assert "please look" in results["c10"]["message"]["text"]
+    assert results["c4"]["level"] == "error"
+    assert "please look" not in results["c4"]["message"]["text"]
 
 
 def test_regions_cut_exactly_the_claim_in_code_points(report: Report) -> None:

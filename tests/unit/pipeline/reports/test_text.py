@@ -11,7 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from veridical.core.assessment import Savings
-from veridical.pipeline.reports.text import render, to_plain
+from veridical.core.verdicts import Certainty
+from veridical.pipeline.reports import words
+from veridical.pipeline.reports.text import _STYLES, render, to_plain
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -28,12 +30,46 @@ def printed(report: Report, **options: object) -> str:
 
 def test_headline_has_its_denominator(report: Report) -> None:
     first = to_plain(report).splitlines()[0]
-    assert first == "Flagged: 5 of 8 checked claims; 1 could not be measured"
+    assert first == "Flagged: 5 of 8 checked claims, 3 of them unsure; 1 could not be measured"
+
+
+def test_headline_says_that_no_error_is_sure(report: Report) -> None:
+    unsure = tuple(replace(verdict, certainty=Certainty.UNSURE) for verdict in report.claims)
+    first = to_plain(replace(report, claims=unsure)).splitlines()[0]
+    assert first == "No sure errors: 5 of 8 checked claims need a look; 1 could not be measured"
+
+
+def test_headline_of_a_grounded_answer_counts_what_is_unsure(grounded: Report) -> None:
+    first = to_plain(grounded).splitlines()[0]
+    assert first == "Grounded: 2 checked claims, none flagged; 1 unsure"
+
+
+def test_unsure_claims_have_a_section_of_their_own(report: Report) -> None:
+    sure, unsure = to_plain(report).split("\nFlagged, unsure: please look\n")
+    for title in ("✗ c4 contradicted\n", "† c6 phantom citation\n"):
+        assert title in sure.split("\nFlagged\n")[1]
+    for title in ("?◐ c5 partially supported, unsure\n", "?○ c10 unsupported, unsure\n"):
+        assert title in unsure
+    assert "unsure, right with a probability of 0.61" in unsure
+
+
+def test_sure_and_unsure_claims_are_tallied_apart(report: Report) -> None:
+    tally = to_plain(report).split("\nSummary\n")[1]
+    assert "✓ 1 supported   ?✓ 1 supported, unsure" in tally
+    assert "probability that every checked claim is supported: 0.01" in tally
+
+
+def test_no_two_tones_look_alike() -> None:
+    looks = words.LOOKS.values()
+    for shown in ({look.mark for look in looks}, {look.label for look in looks}):
+        assert len(shown) == len(words.LOOKS)
+    assert sorted(words.URGENCY) == sorted(words.LOOKS)
+    assert len({*_STYLES.values()}) == len(words.LOOKS) == len(_STYLES)
 
 
 def test_every_checked_claim_is_marked_in_the_answer(report: Report) -> None:
     text = to_plain(report)
-    for mark in ("✓c2", "✓c3", "✗c4", "◐c5", "†c6", "?c7", "≈c8", "○c10"):
+    for mark in (" ✓c2", "?✓c3", " ✗c4", "?◐c5", " †c6", "?c7", " ≈c8", "?○c10"):
         assert mark in text
     assert "c1 " not in text.split("Flagged\n")[0]
 

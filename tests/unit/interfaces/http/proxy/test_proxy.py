@@ -186,7 +186,7 @@ def test_of_an_answer_in_json_the_values_are_verified(start: Start) -> None:
 def test_each_of_several_choices_has_its_verdict(start: Start) -> None:
     found = ask(start(Upstream([reply(RIGHT, WRONG)])), {"on_failure": "flag"}, n=2)
     assert found.choices[0].message.content == RIGHT
-    assert found.choices[1].message.content.startswith(f"{WRONG}[?1]")
+    assert found.choices[1].message.content.startswith(f"{WRONG}[!1]")
     verdict = found.veridical
     assert (verdict["outcome"], verdict["flagged"]) == ("flagged", 1)
     assert [one["outcome"] for one in verdict["choices"]] == ["grounded", "flagged"]
@@ -227,7 +227,7 @@ def test_a_request_may_do_without_verification(start: Start) -> None:
 def test_flagging_marks_the_claims_in_the_text(start: Start) -> None:
     found = ask(start(Upstream([reply(WRONG)]), on_failure="flag"))
     text = found.choices[0].message.content
-    assert text.startswith(f"{WRONG}[?1]\n\n---")
+    assert text.startswith(f"{WRONG}[!1]\n\n---")
     assert "S1 says: “It carries eight lanes.”" in text
     assert found.veridical["choices"][0]["action"] == "flagged"
 

@@ -143,7 +143,7 @@ def test_only_our_field_is_added_and_headers_say_the_outcome(start: Start) -> No
 
 def test_flagging_marks_the_claims_in_the_text(start: Start) -> None:
     found = ask(start(Upstream([reply(message(WRONG))]), on_failure="flag"))
-    assert found.output_text.startswith(f"{WRONG}[?1]\n\n---")
+    assert found.output_text.startswith(f"{WRONG}[!1]\n\n---")
     assert found.veridical["choices"][0]["action"] == "flagged"
 
 

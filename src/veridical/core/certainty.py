@@ -1,0 +1,145 @@
+"""How probable it is that a verdict is right, and from where on it counts as sure.
+
+A verdict on a claim is of a kind: it says that the claim is supported, that it is contradicted, or
+that it is not supported. For each kind a logistic model, fitted on labelled claims by
+`training/certainty.py`, turns what is known of the verdict into the probability that it is right.
+It rises with the score (the log-odds of what the verdict says), whatever the data say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import exp, isfinite, log, prod
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.information import clip
+from veridical.core.measurements import ensure_probability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SCORE = "score"
+
+
+class Kind(StrEnum):
+    """What a verdict says of a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NOT_SUPPORTED = "not_supported"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """P(right) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
+
+    A verdict is sure whose P(right) is `sure_from` at least; None means that none is. A negative
+    weight of the score is a `ValueError`: a more extreme score never makes a verdict less sure.
+    """
+
+    intercept: float
+    weights: tuple[tuple[str, float], ...]
+    sure_from: float | None
+
+    def __post_init__(self) -> None:
+        numbers = [self.intercept, *(weight for _, weight in self.weights)]
+        if not all(map(isfinite, numbers)):
+            msg = "the numbers of a fit are finite"
+            raise ValueError(msg)
+        if dict(self.weights).get(SCORE, 0.0) < 0:
+            msg = "the weight of the score is 0 at least"
+            raise ValueError(msg)
+        if self.sure_from is not None:
+            ensure_probability(self.sure_from, "sure_from")
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """Return P(right) of a verdict with these features."""
+        return logistic(self.intercept + sum(w * features[name] for name, w in self.weights))
+
+    def sure(self, probability: float) -> bool:
+        """Say whether a verdict with this P(right) is sure."""
+        return self.sure_from is not None and probability >= self.sure_from
+
+
+@dataclass(frozen=True, slots=True)
+class CertaintyModel:
+    """The fits of a backend, by kind of verdict.
+
+    `rules` are those whose verdicts are sure whatever the score, each with its P(right).
+    `exponent` is that of `grounded`. With `heeds_intervals` a verdict is unsure, too, if the
+    interval of P(supported) holds the support threshold: for backends that nothing was fitted for.
+    """
+
+    supported: Fit
+    contradicted: Fit
+    not_supported: Fit
+    rules: tuple[tuple[str, float], ...] = ()
+    exponent: float = 1.0
+    heeds_intervals: bool = False
+
+    def __post_init__(self) -> None:
+        for _, probability in self.rules:
+            ensure_probability(probability, "the P(right) of a rule")
+        if not self.exponent > 0 or not isfinite(self.exponent):
+            msg = "the exponent is a number above 0"
+            raise ValueError(msg)
+
+    def of(self, kind: Kind) -> Fit:
+        """Return the fit for a kind of verdict."""
+        fit: Fit = getattr(self, kind.value)
+        return fit
+
+    def grounded(self, supported: Iterable[float]) -> float:
+        """Return the probability that all claims are supported, given that of each.
+
+        Claims of one answer are not independent: the product of their probabilities is raised to
+        the fitted exponent.
+        """
+        return float(prod(supported) ** self.exponent)
+
+
+_AS_IT_IS = Fit(0.0, ((SCORE, 1.0),), 0.9)
+
+UNCALIBRATED = CertaintyModel(
+    _AS_IT_IS,
+    _AS_IT_IS,
+    _AS_IT_IS,
+    rules=(
+        ("cited_id_does_not_exist", 1.0),
+        ("quantity_differs", 0.95),
+        ("stands_verbatim", 0.95),
+    ),
+    heeds_intervals=True,
+)
+"""For a backend that nothing was fitted for: its probability is taken as it is, sure from .9."""
+
+
+def log_odds(p: float) -> float:
+    """Return the log-odds of a probability, clipped as for bits (.001 to .999)."""
+    clipped = clip(p)
+    return log(clipped / (1.0 - clipped))
+
+
+def logistic(x: float) -> float:
+    """Return the probability whose log-odds are `x`."""
+    return 1.0 / (1.0 + exp(-x)) if x >= 0 else exp(x) / (1.0 + exp(x))
+
+
+def from_document(document: Mapping[str, Any]) -> CertaintyModel:
+    """Return what a card holds under `certainty`; `KeyError`, `TypeError` or `ValueError` if none.
+
+    Keys that are for people, such as the data it was fitted on, are passed over.
+    """
+    rules = dict(UNCALIBRATED.rules) | document.get("rules", {})
+    return CertaintyModel(
+        *(_fit(document[kind.value]) for kind in Kind),
+        rules=tuple(sorted((name, float(p)) for name, p in rules.items())),
+        exponent=float(document["exponent"]),
+    )
+
+
+def _fit(document: Mapping[str, Any]) -> Fit:
+    limit = document["sure_from"]
+    weights = tuple((name, float(weight)) for name, weight in document["weights"].items())
+    return Fit(float(document["intercept"]), weights, None if limit is None else float(limit))
