@@ -17,8 +17,9 @@ from veridical.evaluation.metrics import auroc, balanced_accuracy
 from veridical.evaluation.naive_bayes import out_of_fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from veridical.core.types import Source
     from veridical.evaluation.metrics import Flags, Floats
     from veridical.evaluation.rows import Row
 
@@ -73,12 +74,14 @@ def length(rows: Sequence[Row]) -> Floats:
 
 def overlap(rows: Sequence[Row]) -> Floats:
     """Score a claim by the share of its content words that its evidence holds."""
-    return np.array([_overlap(row) for row in rows], dtype=np.float64)
+    shares = [content_overlap(row.claim, row.evidence) for row in rows]
+    return np.array(shares, dtype=np.float64)
 
 
-def _overlap(row: Row) -> float:
-    wanted = set(words(row.claim)) - FUNCTION_WORDS
-    found = {word for source in row.evidence for word in words(source.text)}
+def content_overlap(claim: str, evidence: Iterable[Source]) -> float:
+    """Return the share of the claim's content words that the evidence holds, 0 to 1."""
+    wanted = set(words(claim)) - FUNCTION_WORDS
+    found = {word for source in evidence for word in words(source.text)}
     return len(wanted & found) / len(wanted) if wanted else 0.0
 
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, DocumentError
-from veridical.evaluation.rows import Malformed, Parsed, Row, Skipped, parse
+from veridical.evaluation.rows import Malformed, Row, Skipped, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -59,12 +59,12 @@ def read_datasets(paths: Sequence[Path]) -> tuple[Dataset, ...]:
     `DocumentError` names every malformed row of every file by file and line.
     """
     problems: list[str] = []
-    found = [_read(path, name, problems) for path, name in zip(paths, _names(paths), strict=True)]
-    _raise_any(problems)
+    found = [_read(path, name, problems) for path, name in zip(paths, file_names(paths), strict=True)]
+    raise_for_problems(problems, ROW_SHAPE)
     return tuple(found)
 
 
-def _names(paths: Sequence[Path]) -> list[str]:
+def file_names(paths: Sequence[Path]) -> list[str]:
     """Return the file names, or the paths as given where two files have the same name."""
     if len({path.resolve() for path in paths}) < len(paths):
         msg = "a data file is given more than once"
@@ -74,11 +74,12 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _read(path: Path, name: str, problems: list[str]) -> Dataset:
-    data = _bytes(path, name)
+    data = file_content(path, name)
     rows: dict[str, Row] = {}
     skipped: Counter[SkipReason] = Counter()
     seen: dict[str, int] = {}
-    for number, parsed in _lines(data, name):
+    for number, line in numbered_lines(data, name):
+        parsed = parse(line)
         if isinstance(parsed, Malformed):
             problems += [f"{name}, line {number}: {problem}" for problem in parsed.problems]
         elif parsed.id in seen:
@@ -92,7 +93,8 @@ def _read(path: Path, name: str, problems: list[str]) -> Dataset:
     return Dataset(name, sha256(data).hexdigest(), tuple(rows.values()), skipped)
 
 
-def _bytes(path: Path, name: str) -> bytes:
+def file_content(path: Path, name: str) -> bytes:
+    """Return a file's bytes, unpacked where it is gzipped."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
@@ -102,7 +104,8 @@ def _bytes(path: Path, name: str) -> bytes:
         raise DocumentError(msg, hint="Name a JSONL file, plain or gzipped") from None
 
 
-def _lines(data: bytes, name: str) -> Iterator[tuple[int, Parsed]]:
+def numbered_lines(data: bytes, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that are not blank, with their numbers from 1."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -111,15 +114,16 @@ def _lines(data: bytes, name: str) -> Iterator[tuple[int, Parsed]]:
     # Not splitlines(): a JSON string may hold U+2028 and other line breaks that are not "\n".
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, parse(line)
+            yield number, line
 
 
-def _raise_any(problems: Sequence[str]) -> None:
+def raise_for_problems(problems: Sequence[str], row_shape: str) -> None:
+    """Raise a `DocumentError` that lists the problems, if there are any."""
     if not problems:
         return
     more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
     msg = "\n".join([f"{len(problems)} problems in the data", *problems[:SHOWN], *more])
-    raise DocumentError(msg, hint=ROW_SHAPE)
+    raise DocumentError(msg, hint=row_shape)
 
 
 def total_rows(datasets: Iterable[Dataset]) -> int:

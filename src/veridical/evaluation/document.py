@@ -11,6 +11,7 @@ from veridical.evaluation.bootstrap import LEVEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.verdicts import Interval
     from veridical.evaluation.baselines import BaselineResult
     from veridical.evaluation.results import Evaluation, FileResult, MeanResult
@@ -27,7 +28,7 @@ def to_document(evaluation: Evaluation) -> Document:
     threshold = evaluation.threshold
     return {
         "schema": SCHEMA,
-        "backend": _backend(evaluation),
+        "backend": backend_document(evaluation.backend),
         "policy": asdict(evaluation.policy),
         "sample": {"limit": evaluation.limit, "seed": evaluation.resampling.seed},
         "bootstrap": {"replicates": evaluation.resampling.replicates, "level": LEVEL},
@@ -41,8 +42,8 @@ def to_json(evaluation: Evaluation) -> str:
     return json.dumps(to_document(evaluation), ensure_ascii=False, allow_nan=False, indent=2)
 
 
-def _backend(evaluation: Evaluation) -> Document:
-    info = evaluation.backend
+def backend_document(info: BackendInfo) -> Document:
+    """Return what identifies a backend."""
     return {
         "name": info.name,
         "model": info.model,
@@ -57,24 +58,26 @@ def _figures(result: FileResult | MeanResult, threshold: float | None) -> Docume
         "undetermined": result.undetermined,
         "skipped": dict(result.skipped),
         "threshold": threshold,
-        **{name: _rounded(value) for name, value in asdict(result.scores).items()},
-        "intervals": {name: _interval(one) for name, one in result.intervals.items()},
+        **{name: rounded(value) for name, value in asdict(result.scores).items()},
+        "intervals": {name: rounded_interval(one) for name, one in result.intervals.items()},
         "baselines": _baselines(result.baselines),
     }
 
 
 def _baselines(baselines: Mapping[str, BaselineResult]) -> Document:
     return {
-        name: {key: _rounded(value) for key, value in asdict(one).items()}
+        name: {key: rounded(value) for key, value in asdict(one).items()}
         for name, one in baselines.items()
     }
 
 
-def _interval(interval: Interval | None) -> Document | None:
+def rounded_interval(interval: Interval | None) -> Document | None:
+    """Return an interval as an object; None stays null."""
     if interval is None:
         return None
-    return {"low": _rounded(interval.low), "high": _rounded(interval.high)}
+    return {"low": rounded(interval.low), "high": rounded(interval.high)}
 
 
-def _rounded(value: float | None) -> float | None:
+def rounded(value: float | None) -> float | None:
+    """Return a figure with the decimals of the document; None stays null."""
     return None if value is None else round(value, DECIMALS)

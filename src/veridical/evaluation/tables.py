@@ -52,10 +52,10 @@ def _detection(name: str, result: FileResult | MeanResult) -> tuple[str, ...]:
     return (
         name,
         str(result.n),
-        _with_interval(scores.auroc, intervals["auroc"]),
-        _with_interval(scores.balanced_accuracy, intervals["balanced_accuracy"]),
-        _with_interval(scores.false_positive_rate, intervals["false_positive_rate"]),
-        _with_interval(scores.recall, intervals["recall"]),
+        with_interval(scores.auroc, intervals["auroc"]),
+        with_interval(scores.balanced_accuracy, intervals["balanced_accuracy"]),
+        with_interval(scores.false_positive_rate, intervals["false_positive_rate"]),
+        with_interval(scores.recall, intervals["recall"]),
         ratio(scores.macro_f1_3way),
     )
 
@@ -158,7 +158,8 @@ def ratio(value: float | None) -> str:
     return NONE if value is None else f"{value:.3f}".removeprefix("0")
 
 
-def _with_interval(value: float | None, interval: Interval | None) -> str:
+def with_interval(value: float | None, interval: Interval | None) -> str:
+    """Return a figure from 0 to 1 with its interval, if it has one."""
     if value is None or interval is None:
         return ratio(value)
     # Without a space inside, so that a narrow terminal keeps the interval on one line.

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 def render(evaluation: Evaluation, console: Console) -> None:
     """Print the tables and what they stand on."""
     for make in (detection, baselines, calibration, coverage):
-        console.print(_table(make(evaluation)))
+        console.print(rich_table(make(evaluation)))
         console.print()
     for note in notes(evaluation):
         console.print(Text(note))
 
 
-def _table(table: Table) -> RichTable:
+def rich_table(table: Table) -> RichTable:
+    """Return a table as the terminal shows it."""
     shown = RichTable(
         title=Text(table.title),
         title_justify="left",

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from veridical.errors import ConfigurationError
 from veridical.interfaces.cli import check, options
 from veridical.interfaces.cli.failures import reported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from veridical.evaluation.answer_results import AnswerEvaluation
+    from veridical.evaluation.bootstrap import Resampling
     from veridical.evaluation.dataset import Dataset
     from veridical.evaluation.results import Evaluation
     from veridical.settings import Settings
@@ -26,6 +29,7 @@ Examples:
   veridical eval labelled.jsonl
   veridical eval data/*.jsonl.gz --limit 100 --html quality.html
   veridical eval big.jsonl.gz --resume big.results.jsonl --json
+  veridical eval --answers answers/*.jsonl
 
 \b
 Exit codes:
@@ -58,6 +62,10 @@ Markdown = Annotated[
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one HTML page.")
 ]
+Answers = Annotated[
+    bool,
+    typer.Option("--answers", help="DATA are whole answers whose claims are labelled."),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,7 @@ class _Plan:
 def evaluate(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     data: Data,
     *,
+    answers: Answers = False,
     limit: Limit = None,
     seed: Seed = 0,
     backend: check.Backend = None,
@@ -87,7 +96,8 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
     quiet: options.Quiet = False,
     config: options.Config = None,
 ) -> None:
-    """Measure how well claims that are not supported are told from those that are."""
+    """Measure detection quality on labelled data."""
+    from veridical.evaluation.bootstrap import Resampling
     from veridical.evaluation.dataset import read_datasets
     from veridical.interfaces.cli.output import ensure_writable, progress_bar
     from veridical.settings import Settings
@@ -96,6 +106,13 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
     settings = Settings.load(config, backend=backend, policy=policy)
     outputs = [path for path in (markdown, html, resume) if path is not None]
     ensure_writable(outputs, [str(path) for path in data])
+    if answers:
+        _refuse({"--resume": resume, "--html": html})
+        with progress_bar(wanted=not (quiet or json)) as progress:
+            found = _run_answers(settings, data, Resampling(bootstrap, seed), limit, progress)
+        _write_answers(found, markdown)
+        _print_answers(found, json=json, quiet=quiet)
+        raise typer.Exit(DONE if found.total.claims else NOTHING_MEASURED)
     datasets = tuple(one.sample(limit, seed) for one in read_datasets(data))
     plan = _Plan(datasets, resume, bootstrap, seed, limit)
     with progress_bar(wanted=not (quiet or json)) as progress:
@@ -122,6 +139,52 @@ def _run(
         measured = measure(plan.datasets, verifier, policy=policy, ledger=ledger, progress=progress)
     resampling = Resampling(plan.bootstrap, plan.seed)
     return evaluate(measured, backend.info, policy, resampling, plan.limit)
+
+
+def _refuse(given: Mapping[str, Path | None]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            msg = f"{option} does not go with --answers"
+            raise ConfigurationError(msg, hint="Use --json or --markdown")
+
+
+def _run_answers(
+    settings: Settings,
+    data: list[Path],
+    resampling: Resampling,
+    limit: int | None,
+    progress: Callable[[int, int], None] | None,
+) -> AnswerEvaluation:
+    from veridical.composition import build_backend
+    from veridical.evaluation.answer_results import check_answers, evaluate_answers
+    from veridical.evaluation.answers import read_answers, sampled
+    from veridical.sync import SyncVerifier
+    from veridical.verifier import Verifier
+
+    sets = sampled(read_answers(data), limit, resampling.seed)
+    backend, policy = build_backend(settings, settings.backend), settings.to_policy()
+    with SyncVerifier(Verifier(backend, policy=policy)) as verifier:
+        outcomes = check_answers(sets, verifier, policy=policy, progress=progress)
+    names = [one.name for one in sets]
+    return evaluate_answers(outcomes, names, backend.info, policy, resampling, limit)
+
+
+def _write_answers(evaluation: AnswerEvaluation, markdown: Path | None) -> None:
+    from veridical.evaluation.answer_tables import answers_to_markdown
+    from veridical.interfaces.cli.output import write_file
+
+    if markdown:
+        write_file(markdown, answers_to_markdown(evaluation))
+
+
+def _print_answers(evaluation: AnswerEvaluation, *, json: bool, quiet: bool) -> None:
+    from veridical.evaluation.answer_tables import answers_to_json, render_answers
+    from veridical.interfaces.cli.output import print_json, print_rich
+
+    if json:
+        print_json(answers_to_json(evaluation))
+    elif not quiet:
+        print_rich(lambda console: render_answers(evaluation, console))
 
 
 def _write_files(evaluation: Evaluation, markdown: Path | None, html: Path | None) -> None:
