@@ -119,7 +119,7 @@ class AnswerEvaluation:
     intervals: Mapping[str, Interval | None]
     by_kind: Groups
     by_length: Groups
-    by_error: Mapping[str, AnswerScores]
+    by_error: Groups
     resampling: Resampling
     limit: int | None = None
 
@@ -187,6 +187,7 @@ def _score(verdict: Verdict) -> float | None:
 def evaluate_answers(  # noqa: PLR0913 -- what was measured, with what, and how to resample it
     outcomes: Sequence[AnswerOutcome],
     files: Sequence[str],
+    *,
     backend: BackendInfo,
     policy: Policy,
     resampling: Resampling,
@@ -279,7 +280,10 @@ def _by_claim(
 
 def _length_groups() -> list[str]:
     bounds = [0, *LENGTHS]
-    return [*(f"{low}-{high}" for low, high in zip(bounds, LENGTHS, strict=False)), f">{LENGTHS[-1]}"]
+    return [
+        *(f"{low}-{high}" for low, high in zip(bounds, LENGTHS, strict=False)),
+        f">{LENGTHS[-1]}",
+    ]
 
 
 def _length_group(one: ClaimOutcome) -> str:

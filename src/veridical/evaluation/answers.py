@@ -107,7 +107,7 @@ def _read(path: Path, name: str, problems: list[str]) -> AnswerSet:
     for number, line in numbered_lines(data, name):
         try:
             answer = parse_answer(line)
-        except _Malformed as error:
+        except _MalformedError as error:
             problems += [f"{name}, line {number}: {problem}" for problem in error.problems]
             continue
         if answer.id in answers:
@@ -119,7 +119,7 @@ def _read(path: Path, name: str, problems: list[str]) -> AnswerSet:
 # --- one row ---------------------------------------------------------------------------------
 
 
-class _Malformed(ValueError):
+class _MalformedError(ValueError):
     """A row that cannot be read, with everything that is wrong with it."""
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -165,14 +165,14 @@ def parse_answer(line: str) -> LabelledAnswer:
     try:
         row = _Row.model_validate(json.loads(line))
     except ValidationError as error:
-        raise _Malformed([_problem(one) for one in error.errors()]) from None
+        raise _MalformedError([_problem(one) for one in error.errors()]) from None
     except (ValueError, RecursionError):
-        raise _Malformed(["is not valid JSON"]) from None
+        raise _MalformedError(["is not valid JSON"]) from None
     problems: list[str] = []
     sources = _sources(row, problems)
     claims = [_claim(row, number, sources, problems) for number in range(len(row.claims))]
     if problems:
-        raise _Malformed(problems)
+        raise _MalformedError(problems)
     ordered = tuple(sorted(claims, key=lambda claim: claim.span.start))
     return LabelledAnswer(
         row.id, row.answer, tuple(sources.values()), ordered, row.question, row.kind

@@ -59,7 +59,9 @@ def read_datasets(paths: Sequence[Path]) -> tuple[Dataset, ...]:
     `DocumentError` names every malformed row of every file by file and line.
     """
     problems: list[str] = []
-    found = [_read(path, name, problems) for path, name in zip(paths, file_names(paths), strict=True)]
+    found = [
+        _read(path, name, problems) for path, name in zip(paths, file_names(paths), strict=True)
+    ]
     raise_for_problems(problems, ROW_SHAPE)
     return tuple(found)
 

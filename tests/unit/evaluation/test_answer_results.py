@@ -56,7 +56,9 @@ def outcomes(*answers: LabelledAnswer) -> tuple[AnswerOutcome, ...]:
 
 
 def evaluation(*answers: LabelledAnswer) -> AnswerEvaluation:
-    return evaluate_answers(outcomes(*answers), ["x.jsonl"], FAKE, Policy(), Resampling(50))
+    return evaluate_answers(
+        outcomes(*answers), ["x.jsonl"], backend=FAKE, policy=Policy(), resampling=Resampling(50)
+    )
 
 
 ANSWERS = (

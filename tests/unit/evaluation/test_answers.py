@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from veridical.errors import DocumentError
-from veridical.evaluation.answers import parse_answer, read_answers, sampled
+from veridical.evaluation.answers import LabelledAnswer, parse_answer, read_answers, sampled
 
 Write = Callable[..., Path]
 
@@ -31,7 +31,7 @@ def record(number: int = 1, **changes: object) -> dict[str, Any]:
     }
 
 
-def parsed(**changes: object) -> Any:
+def parsed(**changes: object) -> LabelledAnswer:
     return parse_answer(json.dumps(record(**changes)))
 
 

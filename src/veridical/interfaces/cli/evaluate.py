@@ -166,7 +166,14 @@ def _run_answers(
     with SyncVerifier(Verifier(backend, policy=policy)) as verifier:
         outcomes = check_answers(sets, verifier, policy=policy, progress=progress)
     names = [one.name for one in sets]
-    return evaluate_answers(outcomes, names, backend.info, policy, resampling, limit)
+    return evaluate_answers(
+        outcomes,
+        names,
+        backend=backend.info,
+        policy=policy,
+        resampling=resampling,
+        limit=limit,
+    )
 
 
 def _write_answers(evaluation: AnswerEvaluation, markdown: Path | None) -> None:
