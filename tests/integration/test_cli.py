@@ -85,6 +85,26 @@ def test_a_supported_answer_exits_with_0() -> None:
     assert document("The Eiffel Tower is 330 metres tall.")["summary"]["outcome"] == "grounded"
 
 
+@pytest.mark.parametrize(
+    ("answer", "codes"),
+    [
+        # A phantom citation is sure by rule, and nothing that the evidence opposes.
+        ("The Eiffel Tower is 330 metres tall [S7].", {"any": 1, "sure": 1, "contradicted": 0}),
+        ("The Eiffel Tower is 330 metres tall.", {"any": 0, "sure": 0, "contradicted": 0}),
+        ("The Eiffel Tower was never completed.", {"any": 1, "sure": None, "contradicted": 1}),
+        ("Its lifts are painted every spring.", {"any": 1, "sure": None, "contradicted": 0}),
+    ],
+)
+def test_the_exit_code_is_that_of_the_claims_that_fail(
+    answer: str, codes: dict[str, int | None]
+) -> None:
+    claims = document(answer)["claims"]
+    surely = any(claim["flagged"] and claim["certainty"] == "sure" for claim in claims)
+    for fail_on, code in codes.items():
+        result = run("check", "answer.md", "-s", "S1=source.txt", "--quiet", "--fail-on", fail_on)
+        assert result.exit_code == (int(surely) if code is None else code), fail_on
+
+
 def test_an_answer_without_claims_is_not_verified(folder: Path) -> None:
     (folder / "answer.md").write_text("How tall is the tower?")
     result = run("check", "answer.md", "--source", "source.txt", "--json")

@@ -15,11 +15,12 @@ from typer.testing import CliRunner
 import veridical.composition
 import veridical.sync
 from veridical.core.assessment import Outcome, Summary
-from veridical.core.measurements import BackendInfo, Estimator
+from veridical.core.measurements import BackendInfo, Estimator, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Source
+from veridical.core.types import Claim, Source, Span
+from veridical.core.verdicts import Budget, Certainty, Status, Verdict
 from veridical.errors import BackendError, ConfigurationError
-from veridical.interfaces.cli import check, output
+from veridical.interfaces.cli import output
 from veridical.interfaces.cli.app import app
 from veridical.pipeline.reports import Report
 
@@ -58,6 +59,7 @@ class FakeVerifier:
     """Stands where `SyncVerifier` stands; says what it is told to, and remembers its call."""
 
     outcome = Outcome.GROUNDED
+    claims: tuple[Verdict, ...] = ()
     error: BaseException | None = None
     calls: list[dict[str, Any]]
 
@@ -79,11 +81,18 @@ class FakeVerifier:
         return Report(
             answer=answer,
             sources={source.id: source for source in sources},
-            claims=(),
+            claims=self.claims,
             summary=Summary(self.outcome, 1, 0, 0, {}, {}, None, None, 1.0),
             policy=arguments["policy"],
             backend=BackendInfo("fake", "none", Estimator.DECISION, "0"),
         )
+
+
+def verdict(status: Status, *, sure: bool) -> Verdict:
+    claim = Claim("c1", "It opened in 1998.", Span(0, 18), 0)
+    lost = Unmeasured(UnmeasuredReason.TIMEOUT)
+    certainty = Certainty.SURE if sure else Certainty.UNSURE
+    return Verdict(claim, status, "", (), lost, lost, Budget(0.95), None, certainty=certainty)
 
 
 @pytest.fixture
@@ -174,11 +183,44 @@ def test_the_exit_code_says_the_outcome(
     verifier: type[FakeVerifier], outcome: Outcome, code: int, how: tuple[str, ...]
 ) -> None:
     verifier.outcome = outcome
+    if outcome is Outcome.FLAGGED:
+        verifier.claims = (verdict(Status.UNSUPPORTED, sure=True),)
     assert run(*CHECK, *how).exit_code == code
 
 
-def test_every_outcome_has_an_exit_code() -> None:
-    assert check.EXIT_CODES.keys() == set(Outcome)
+SURE, UNSURE = "sure", "unsure"
+
+
+@pytest.mark.parametrize(
+    ("found", "codes"),
+    [
+        ([(Status.CONTRADICTED, SURE)], {"any": 1, "sure": 1, "contradicted": 1}),
+        ([(Status.CONTRADICTED, UNSURE)], {"any": 1, "sure": 0, "contradicted": 1}),
+        ([(Status.UNSUPPORTED, SURE)], {"any": 1, "sure": 1, "contradicted": 0}),
+        ([(Status.UNSUPPORTED, UNSURE)], {"any": 1, "sure": 0, "contradicted": 0}),
+        (
+            [(Status.UNSUPPORTED, UNSURE), (Status.UNDETERMINED, UNSURE)],
+            {"any": 1, "sure": 3, "contradicted": 3},
+        ),
+        ([(Status.SUPPORTED, UNSURE)], {"any": 0, "sure": 0, "contradicted": 0}),
+    ],
+)
+def test_what_fails_is_what_fail_on_says(
+    verifier: type[FakeVerifier], found: list[tuple[Status, str]], codes: dict[str, int]
+) -> None:
+    verifier.claims = tuple(verdict(status, sure=certainty == SURE) for status, certainty in found)
+    flagged = any(each.flagged for each in verifier.claims)
+    verifier.outcome = Outcome.FLAGGED if flagged else Outcome.GROUNDED
+    for fail_on, code in codes.items():
+        assert run(*CHECK, "--fail-on", fail_on).exit_code == code, fail_on
+    assert run(*CHECK).exit_code == codes["sure"]
+
+
+def test_a_gate_that_fails_on_something_else_is_wrong_use(verifier: type[FakeVerifier]) -> None:
+    result = run(*CHECK, "--fail-on", "unsure")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "fail_on must be 'any', 'sure' or 'contradicted'" in result.stderr
+    assert verifier
 
 
 @pytest.mark.usefixtures("verifier")

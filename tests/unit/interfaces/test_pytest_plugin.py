@@ -6,6 +6,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from veridical.core.policy import FAIL_ON, FailOn
+from veridical.errors import ConfigurationError
 from veridical.interfaces.pytest_plugin import assert_grounded, failure, properties, summary
 from veridical.sync import SyncVerifier
 from veridical.testing import FakeBackend, fake_estimate
@@ -38,10 +40,10 @@ def test_other():
 """
 
 
-def checked(answer: str, *estimates: object) -> str:
+def checked(answer: str, *estimates: object, fail_on: FailOn | None = None) -> str:
     found = iter(estimates)
     with SyncVerifier(Verifier(FakeBackend(lambda _: next(found)))) as verifier:  # type: ignore[arg-type]
-        return failure(verifier.check(answer, SOURCES))
+        return failure(verifier.check(answer, SOURCES), fail_on=fail_on)
 
 
 def test_run_of_tests_says_which_claims_fail_and_why(pytester: pytest.Pytester) -> None:
@@ -109,6 +111,68 @@ def test_what_was_not_measured_is_no_pass() -> None:
     assert "? c1 undetermined" in checked(GOOD, lost, lost)
 
 
+@pytest.mark.parametrize(
+    ("estimate", "failing"),
+    [
+        (fake_estimate(0.02, 0.97), {None, "any", "sure", "contradicted"}),
+        (fake_estimate(0.2, 0.7), {"any", "contradicted"}),
+        (fake_estimate(0.02), {None, "any", "sure"}),
+        (fake_estimate(0.3), {"any"}),
+    ],
+)
+def test_which_flagged_claims_fail_is_chosen(estimate: object, failing: set[FailOn]) -> None:
+    for fail_on in (None, *FAIL_ON):
+        assert bool(checked(BAD, estimate, estimate, fail_on=fail_on)) == (fail_on in failing)
+
+
+UNSURE = f"""
+from veridical.testing import FakeBackend, fake_estimate
+
+BACKEND = FakeBackend(lambda _: fake_estimate(0.3))
+
+def test_default(grounded):
+    grounded({BAD!r}, {SOURCES!r}, backend=BACKEND)
+
+def test_argument(grounded):
+    grounded({BAD!r}, {SOURCES!r}, backend=BACKEND, fail_on="any")
+
+def test_argument_wins(grounded):
+    grounded({BAD!r}, {SOURCES!r}, backend=BACKEND, fail_on="contradicted")
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "ini", "failed"),
+    [
+        ((), "", 1),
+        (("--veridical-fail-on=any",), "", 2),
+        ((), "any", 2),
+        (("--veridical-fail-on=sure",), "any", 1),
+    ],
+)
+def test_a_run_of_tests_chooses_which_flagged_claims_fail(
+    pytester: pytest.Pytester, option: tuple[str, ...], ini: str, failed: int
+) -> None:
+    pytester.makeini(f"[pytest]\nveridical_fail_on = {ini}\n")
+    pytester.makepyfile(UNSURE)
+    result = pytester.runpytest_subprocess(*option)
+    result.assert_outcomes(passed=3 - failed, failed=failed)
+    result.stdout.fnmatch_lines(
+        [
+            "E * No sure errors: 1 of 1 checked claim needs a look",
+            "E * ?○ c1 unsupported, unsure: The bridge has six lanes.",
+            "3 claims checked in 3 answers, *: 3 unsupported (3 of them unsure: please look)",
+        ]
+    )
+
+
+def test_a_wrong_choice_in_pytests_file_is_wrong_use(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nveridical_fail_on = unsure\n")
+    result = pytester.runpytest_subprocess()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*veridical_fail_on must be one of any, sure, contradicted*"])
+
+
 def test_supported_claims_pass() -> None:
     assert checked(GOOD, fake_estimate(0.99), fake_estimate(0.2)) == ""
 
@@ -116,6 +180,8 @@ def test_supported_claims_pass() -> None:
 def test_allowing_what_does_not_exist_is_an_error() -> None:
     with pytest.raises(ValueError, match="allow has no wrong; there are contradicted"):
         assert_grounded(GOOD, SOURCES, allow={"wrong"})
+    with pytest.raises(ConfigurationError, match="fail_on must be one of"):
+        assert_grounded(GOOD, SOURCES, fail_on="unsure")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="write allow="):
         assert_grounded(GOOD, SOURCES, allow="unsupported")
 

@@ -186,9 +186,11 @@ def exit_code(report: Report) -> int:
     """Return 1 if a claim fails under the policy, 3 if that is not known, else 0."""
     if report.failing:
         return FAILED
-    lost = report.summary.by_status.get(Status.UNDETERMINED, 0)
-    nothing = report.summary.outcome is Outcome.NOTHING_TO_CHECK
-    return UNKNOWN if lost or nothing else CLEAN
+    lost = any(
+        verdict.status is Status.UNDETERMINED and verdict.checked for verdict in report.claims
+    )
+    unknown = report.summary.outcome in {Outcome.UNDETERMINED, Outcome.NOTHING_TO_CHECK}
+    return UNKNOWN if lost or unknown else CLEAN
 
 
 def parse_windows(text: str | None) -> int | str | None:

@@ -93,6 +93,7 @@ def vocabulary() -> bytes:
             for tone, look in words.LOOKS.items()
         },
         "urgency": words.URGENCY,
+        "please_look": words.PLEASE_LOOK,
         "notes": words.NOTES,
         "unmeasured": {why.value: words.unmeasured(Unmeasured(why)) for why in UnmeasuredReason},
         "not_checked": {

@@ -63,6 +63,8 @@ function part(each) {
 
 function facts(claim) {
   const rows = [];
+  if (claim.probability_right !== null && claim.probability_right !== undefined)
+    rows.push(["Verdict", `${claim.certainty}, right with a probability of ${probability(claim.probability_right)}`]);
   if (claim.confidence !== null) {
     const how = claim.confidence_stated ? "stated in the answer" : "inferred from its wording";
     rows.push(["Confidence", `${probability(claim.confidence)}, ${how}`]);

@@ -1,7 +1,7 @@
 // The flagged and undetermined claims as a SARIF 2.1.0 log, as `veridical check --sarif` writes it.
 
 import { oneLine } from "./text.js";
-import { action, capital, checked, headline, look, reason, version } from "./words.js";
+import { action, capital, checked, headline, look, pleaseLook, reason, tone, version } from "./words.js";
 
 const SCHEMA =
   "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -59,7 +59,7 @@ async function result(claim, answer, sources) {
   return {
     ruleId: claim.status,
     ruleIndex: RULES.indexOf(claim.status),
-    level: LEVELS[claim.status],
+    level: pleaseLook(claim) ? "note" : LEVELS[claim.status],
     message: { text: message(claim) },
     locations: [location("answer.txt", { ...region(claim.span, answer), ...snippet })],
     relatedLocations: claim.evidence.map((evidence, id) => ({
@@ -68,7 +68,7 @@ async function result(claim, answer, sources) {
       ...location(asUri(evidence.source), region(evidence, sources.get(evidence.source))),
     })),
     ...(print ? { partialFingerprints: { "veridicalClaim/v1": print } } : {}),
-    properties: { claim: claim.id, rule: claim.rule },
+    properties: { claim: claim.id, rule: claim.rule, certainty: claim.certainty ?? "unsure" },
   };
 }
 
@@ -86,7 +86,7 @@ function region({ start, end }, text) {
 }
 
 function message(claim) {
-  const parts = [`${capital(look(claim.status).label)}: “${oneLine(claim.text)}”.`, reason(claim)];
+  const parts = [`${capital(look(tone(claim)).label)}: “${oneLine(claim.text)}”.`, reason(claim)];
   if (claim.suggested_action) parts.push(`${claim.suggested_action}.`);
   return literal(oneLine(parts.join(" ")));
 }

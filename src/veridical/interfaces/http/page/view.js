@@ -1,10 +1,11 @@
 // The two panes: the answer and its claims on the left, details and sources on the right.
 
+import { probability } from "./bits.js";
 import { card } from "./card.js";
 import { byId, h, s } from "./dom.js";
 import { MarkedText } from "./marks.js";
 import { Text, oneLine } from "./text.js";
-import { capital, checked, count, denominators, headline, listed, look, missing, reason, tone, tones } from "./words.js";
+import { capital, checked, count, denominators, headline, listed, look, missing, onlyUnsure, reason, tone, tones } from "./words.js";
 
 const EVERY_MS = 100; // how often what comes in is drawn
 const wide = matchMedia("(min-width: 61em)");
@@ -221,8 +222,8 @@ export class View {
     if (!this.summary) return;
     const flagged = [...this.claims.values()].filter((claim) => claim.flagged).length;
     byId("headline").textContent = headline(this.summary, flagged);
-    byId("totals").textContent = denominators(this.summary) + missing(this.claims.values());
-    byId("top").className = `top o-${this.summary.outcome}`;
+    byId("totals").textContent = denominators(this.summary) + missing(this.claims.values()) + grounded(this.summary);
+    byId("top").className = `top o-${this.summary.outcome}${onlyUnsure(this.summary) ? " unsure" : ""}`;
   }
 
   _filter(name, n) {
@@ -258,6 +259,11 @@ const number = (claim) => Number.parseInt(claim.id.replace(/\D+/g, ""), 10) || 0
 const anchorOf = (id, index) => `${id}-evidence-${index + 1}`;
 const scroll = (element, block) =>
   element.scrollIntoView({ block, behavior: calm.matches ? "auto" : "smooth" });
+
+function grounded({ probability_grounded: found }) {
+  const known = found !== null && found !== undefined; // reports of earlier versions lack it
+  return known ? `; probability that every checked claim is supported: ${probability(found)}` : "";
+}
 
 function entry(claim) {
   const { mark, label } = look(tone(claim));

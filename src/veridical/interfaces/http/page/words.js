@@ -18,7 +18,14 @@ export const unmeasured = (reason) => words.unmeasured[reason] ?? reason;
 export const checked = (claim) =>
   (claim.assertive && !claim.skipped) || claim.status === "phantom_citation";
 
-export const tone = (claim) => (checked(claim) ? claim.status : "excluded");
+/** Whether the evidence was read for or against the claim, and the verdict is not sure. */
+export const pleaseLook = (claim) =>
+  checked(claim) && claim.certainty !== "sure" && `${claim.status}_unsure` in words.looks;
+
+export const tone = (claim) => {
+  if (!checked(claim)) return "excluded";
+  return pleaseLook(claim) ? `${claim.status}_unsure` : claim.status;
+};
 
 /** Whether the claim is one to look at. */
 export const listed = (claim) => claim.flagged || tone(claim) === "undetermined";
@@ -30,8 +37,11 @@ export const count = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? 
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Say in one sentence why the verdict is what it is. */
-export function reason(claim) {
+/** Say in one sentence why the verdict is what it is, in another one if it is not sure. */
+export const reason = (claim) =>
+  pleaseLook(claim) ? `${why(claim)} ${words.please_look}` : why(claim);
+
+function why(claim) {
   if (!checked(claim)) return words.not_checked[claim.excluded ?? claim.skipped] ?? "Not checked.";
   if (claim.status === "undetermined") return undetermined(claim.p1);
   if (claim.status === "phantom_citation") return phantom(claim);
@@ -68,13 +78,27 @@ export function headline(summary, flagged) {
   const tail = left ? ` (${left.toLocaleString("en")} more not verified, by mode or limit)` : "";
   const asked = count(summary.claims_checked, "checked claim") + tail;
   const lost = summary.by_status.undetermined ?? 0;
-  if (summary.outcome === "flagged")
-    return `Flagged: ${flagged} of ${asked}${lost ? `; ${lost} could not be measured` : ""}`;
+  const unsure = summary.by_certainty;
+  if (summary.outcome === "flagged") {
+    const end = lost ? `; ${lost} could not be measured` : "";
+    return `${flags(flagged, unsure?.flagged.unsure ?? flagged, asked)}${end}`;
+  }
   if (summary.outcome === "undetermined")
     return `Undetermined: ${lost} of ${asked} could not be measured`;
-  if (summary.outcome === "grounded") return `Grounded: ${asked}, none flagged`;
+  if (summary.outcome === "grounded")
+    return `Grounded: ${asked}, none flagged${unsure?.passed.unsure ? `; ${unsure.passed.unsure} unsure` : ""}`;
   return "Nothing to check: no checkable claim in this answer";
 }
+
+function flags(flagged, unsure, asked) {
+  if (unsure === flagged)
+    return `No sure errors: ${unsure} of ${asked} ${unsure === 1 ? "needs" : "need"} a look`;
+  return `Flagged: ${flagged} of ${asked}${unsure ? `, ${unsure} of them unsure` : ""}`;
+}
+
+/** Whether something is flagged, and nothing surely. */
+export const onlyUnsure = (summary) =>
+  summary.outcome === "flagged" && !summary.by_certainty?.flagged.sure;
 
 /** Say why claims have no verdict, and of how many: "" if all have one. */
 export function missing(claims) {
