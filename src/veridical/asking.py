@@ -53,24 +53,22 @@ class Progress(Protocol):
 
 @dataclass(slots=True)
 class _Item:
-    """A claim's passages, what is asked of them, how much of that at first, and the answers."""
+    """A claim's passages, what is asked of them in which turns, and the answers."""
 
     passages: tuple[Passage, ...]
-    queries: Sequence[Query]
-    first: int
+    turns: tuple[Sequence[Query], ...]
     measured: list[Measurement] = field(default_factory=list)
 
     @property
-    def at_first(self) -> Sequence[Query]:
-        return self.queries[: self.first]
+    def first(self) -> int:
+        """How many queries are asked at first."""
+        return len(self.turns[0]) if self.turns else 0
 
-    @property
-    def afterwards(self) -> Sequence[Query]:
-        return self.queries[self.first :]
-
-    def is_decided(self, policy: Policy) -> bool:
-        """Say whether one of the answers so far decides."""
-        return any(decides(measurement, policy) for measurement in self.measured)
+    def turn(self, number: int, policy: Policy) -> Sequence[Query]:
+        """Return what is asked in a turn: nothing more where one of the answers decides."""
+        if number and any(decides(measurement, policy) for measurement in self.measured):
+            return ()
+        return self.turns[number] if number < len(self.turns) else ()
 
 
 def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
@@ -90,9 +88,9 @@ def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 class Asker:
     """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
 
-    Where the closest sentences decide, the passage stitched from others is not read
-    (docs/decisions/0014-what-is-read-for-a-claim.md). `measured` is every answer so far, in the
-    order of asking.
+    Where what is nearest decides, the rest is not read
+    (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far, in the order of
+    asking.
     """
 
     def __init__(
@@ -126,15 +124,10 @@ class Asker:
         self._total += sum(item.first for item in items)
         self._tell()
         for group in _groups(items, self._batch_size):
-            await self._measure((item, query) for item in group for query in item.at_first)
-            rest = [
-                (item, query)
-                for item in group
-                if not item.is_decided(policy)
-                for query in item.afterwards
-            ]
-            self._total += len(rest)
-            await self._measure(rest)
+            for number in range(max(len(item.turns) for item in group)):
+                asked = [(item, query) for item in group for query in item.turn(number, policy)]
+                self._total += len(asked) if number else 0
+                await self._measure(asked)
             for item in group:
                 found = combine(item.passages, item.measured, policy)
                 yield found if item.passages else Reading(_NOT_ASKED)
@@ -142,8 +135,12 @@ class Asker:
     def _item(self, claim: str, passages: tuple[Passage, ...], policy: Policy) -> _Item:
         queries = self._queries(claim, passages)
         # Of a cascade the second backend is asked once for all passages of a claim: no turns there.
-        by_turns = self._backend.info.reads is Reads.PASSAGES and policy.windows == 0
-        return _Item(passages, queries, min(len(queries), 1) if by_turns else len(queries))
+        if self._backend.info.reads is not Reads.PASSAGES or policy.windows != 0:
+            return _Item(passages, (queries,))
+        turns: dict[int, list[Query]] = {}
+        for passage, query in zip(passages, queries, strict=True):
+            turns.setdefault(passage.turn, []).append(query)
+        return _Item(passages, tuple(turns.values()))
 
     async def _measure(self, queries: Iterable[tuple[_Item, Query]]) -> None:
         """Put the queries, and hand each item its answers."""

@@ -267,8 +267,15 @@ class _Run:
             status = Status.PHANTOM_CITATION if cites else Status.UNSUPPORTED
             rule = "cited_id_does_not_exist" if cites else NOTHING_TO_REST_ON
             return _unasked(claim, status, rule, policy.target_confidence, cites)
-        verdict = await self.verifier.verify(claim.text, readable, cites=cites, policy=policy)
+        verdict = await self.verifier.verify(
+            claim.text, readable, cites=cites, always_read=self._before(), policy=policy
+        )
         return replace(verdict, claim=replace(claim, citations=verdict.claim.citations))
+
+    def _before(self) -> tuple[str, ...]:
+        """Return the last step that is entailed, if one is: what a step most often follows from."""
+        entailed = [one for one, label in self.labels.items() if label == "ENTAILED"]
+        return tuple(entailed[-1:])
 
     def _with_fault(self, verdict: Verdict, step: Step, cites: Iterable[str]) -> Verdict:
         """Say of a phantom citation that it is one of a later step, or of a circle."""

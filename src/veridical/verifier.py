@@ -30,6 +30,7 @@ from veridical.pipeline.claims import (
     split_sentences,
 )
 from veridical.pipeline.evidence import Binder, LastCorpus, resolve
+from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     Look,
     fragments,
@@ -43,7 +44,7 @@ from veridical.pipeline.judgement import (
 from veridical.pipeline.reports import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from veridical.core.ports import Backend, TextModel
@@ -111,7 +112,7 @@ class Verifier:
         self._backend = backend
         self._batch_size = batch_size
         self._policy = policy or Policy()
-        self._corpora = LastCorpus(split_sentences)
+        self._corpora = LastCorpus(split_sentences, packaged_vectors)
         self._decomposer = (
             Decomposer(claims_model, claims_max_tokens, claims_timeout_s)
             if claims_model is not None
@@ -194,13 +195,14 @@ class Verifier:
             question=question,
         )
 
-    async def verify(
+    async def verify(  # noqa: PLR0913 -- what is verified, on which evidence, by what rules
         self,
         claim: str,
         sources: Sources,
         question: str | None = None,
         *,
         cites: Sequence[str] = (),
+        always_read: Collection[str] = (),
         policy: Policy | None = None,
     ) -> Verdict:
         """Return the verdict on one claim, taken as it stands: nothing is parsed out of it.
@@ -208,7 +210,8 @@ class Verifier:
         A claim of several sentences is read whole and sentence by sentence: it is supported if it
         is as a whole, unless one of them is contradicted more surely, or if each of them is. Only
         the sources it `cites` are its evidence; if it cites none, all are. An id that does not
-        exist is a phantom citation. Errors are those of `check`.
+        exist is a phantom citation. Of its evidence, the sources to be `always_read` are read even
+        where others are nearer. Errors are those of `check`.
         """
         ensure_text(claim, "the claim")
         _ensure_question(question)
@@ -218,7 +221,7 @@ class Verifier:
         refs = tuple(CitationRef(cited, whole) for cited in cites)
         taken = Claim("c1", claim, whole, 0, citations=refs, parts=sentence_parts(claim))
         one = ClaimSet((taken,), 1)
-        binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
+        binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules, always_read)
         asker = self._asker(texts, question)
         verdicts = await self._first_look(bound, texts, rules, asker)
         (verdict,) = await self._second_look(
@@ -233,7 +236,11 @@ class Verifier:
         return [await self._attempt(case, policy) for case in cases]
 
     def _bind(
-        self, claims: ClaimSet, sources: Mapping[str, Source], policy: Policy
+        self,
+        claims: ClaimSet,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        always: Collection[str] = (),
     ) -> tuple[Binder, list[_Bound]]:
         binder = Binder(self._corpora.of(sources), windows=policy.windows or 0)
         bound = []
@@ -244,7 +251,7 @@ class Verifier:
             elif claim.evidence_map is not None:
                 bound.append(_hinted(claim, binder))
             else:
-                bound.append(_Bound(claim, binder.bind(claim.text, citations)))
+                bound.append(_Bound(claim, binder.bind(claim.text, citations, always)))
         return binder, bound
 
     def _asker(

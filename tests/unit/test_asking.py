@@ -12,7 +12,7 @@ from veridical.asking import Asker
 from veridical.core.measurements import Estimate, Measurement, Query, Reads
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import Passage, Piece, Span
+from veridical.core.types import FURTHER, Passage, Piece, Span
 from veridical.pipeline.judgement import Reading
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 
@@ -28,7 +28,13 @@ claims = st.lists(st.lists(probabilities, max_size=4), max_size=12)
 
 def contexts(read: Claims) -> list[tuple[str, tuple[Passage, ...]]]:
     return [
-        (str(i), tuple(Passage(str(j), (Piece("S1", Span(j, j + 1)),)) for j in range(len(found))))
+        (
+            str(i),
+            tuple(
+                Passage(str(j), (Piece("S1", Span(j, j + 1)),), turn=min(j, 1))
+                for j in range(len(found))
+            ),
+        )
         for i, found in enumerate(read)
     ]
 
@@ -105,3 +111,24 @@ def test_a_claim_that_is_decided_with_all_read_is_decided_with_less_read(read: C
             for r in (less, full)
         ]
         assert decided[0] == decided[1]
+
+
+def test_what_is_further_off_is_read_where_all_that_is_near_decides_nothing() -> None:
+    read = [[(0.4, 0.0), (0.3, 0.6), (0.9, 0.0)], [(0.4, 0.0), (0.3, 0.3), (0.9, 0.0)]]
+    backend = backend_that_says(read)
+    asked = [
+        (claim, (*near, replace(last, turn=FURTHER))) for claim, (*near, last) in contexts(read)
+    ]
+    opposed, supported = anyio.run(partial(Asker(backend, {}, None, None).read, asked, SHORT))
+    assert opposed.measurement == fake_estimate(0.3, 0.6)
+    assert [passage.text for passage in opposed.unread] == ["2"]
+    assert supported.measurement == fake_estimate(0.9)
+
+
+def test_what_is_further_off_does_not_oppose_a_claim() -> None:
+    read = [[(0.4, 0.1), (0.1, 0.9)]]
+    backend = backend_that_says(read)
+    asked = [(claim, (near, replace(last, turn=FURTHER))) for claim, (near, last) in contexts(read)]
+    (reading,) = anyio.run(partial(Asker(backend, {}, None, None).read, asked, SHORT))
+    assert reading.measurement == fake_estimate(0.4, 0.1)
+    assert reading.unread == ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,4 +104,16 @@ class SentenceSplitter(Protocol):
 
     def __call__(self, text: str) -> Sequence[Span]:
         """Return the sentences' spans: in order, disjoint, without surrounding white space."""
+        ...
+
+
+class Vectors(Protocol):
+    """Cuts texts into word pieces, and says how near the meanings of pieces are to each other."""
+
+    def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the numbers of the word pieces of each text, without punctuation."""
+        ...
+
+    def nearness(self, pieces: Sequence[int], others: Sequence[int]) -> Any:  # noqa: ANN401 -- an array of numpy, which core does not know
+        """Return how near each piece (row) is to each of the others (column): 0 to 1."""
         ...

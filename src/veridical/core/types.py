@@ -283,18 +283,24 @@ class Piece:
         return self.source == other.source and inside
 
 
+FURTHER = 2
+"""The turn in which passages are read that are further off."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """What a backend reads as context: one window of a source, or several stitched together.
 
     `pieces` say where its text comes from, `focus` which sentences of it are nearest to the claim.
-    `relevance` is the lexical score it was ranked by.
+    `relevance` is the score it was ranked by. Those of a later `turn` are read where those before
+    them decide nothing; from turn `FURTHER` on they can support a claim, and not oppose it.
     """
 
     text: str
     pieces: tuple[Piece, ...]
     focus: tuple[Piece, ...] = ()
     relevance: float = 0.0
+    turn: int = 0
 
     @property
     def stitched(self) -> bool:

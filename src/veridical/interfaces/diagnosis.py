@@ -18,9 +18,8 @@ from veridical.composition import GROUP, TEXT_GROUP, build_backend, build_text_m
 from veridical.core.measurements import TextRequest, Unmeasured
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
 from veridical.pipeline.inference.aliases import MEANINGS
-from veridical.pipeline.inference.card import load_card
+from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
 from veridical.pipeline.inference.checkup import TIMEOUT_S, check_up
-from veridical.pipeline.inference.embedded import DEFAULT_MODEL
 from veridical.pipeline.inference.probing import Probe
 
 if TYPE_CHECKING:

@@ -7,17 +7,18 @@ found only in a source that was not cited counts for p0, not for p1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from veridical.core.types import Binding, Passage, Piece, Span
+from veridical.core.types import FURTHER, Binding, Passage, Piece, Span
 from veridical.pipeline.evidence.scrubbing import merge, near_copies, scrub
+from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from veridical.core.types import Citation
-    from veridical.pipeline.evidence.corpus import Corpus, Window
+    from veridical.pipeline.evidence.corpus import Corpus, Scores, Window
 
 FOCUS_SHARE = 0.6
 """A sentence is shown as the evidence if it scores at least this share of the passage's best."""
@@ -25,14 +26,11 @@ FOCUS_SHARE = 0.6
 SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
 
+SHORT_TOKENS = 400
+"""Estimated tokens of a claim and its evidence up to which all of the evidence is read."""
+
 NEIGHBOURS = 3
 """How many sentences away from the closest one the one that completes it may stand."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Scores:
-    windows: Sequence[float]
-    sentences: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +68,9 @@ class _Rest:
 class Binder:
     """Binds claims to the passages of one corpus.
 
-    They are the best `windows`, with 0 of these the closest sentences, and the stitched passage.
-    Where one window holds all of that, it is read alone
-    (docs/decisions/0014-what-is-read-for-a-claim.md).
+    They are the best `windows`, with 0 of these the closest sentences, and the stitched passage;
+    with 0 and short evidence all else that there is, too. Where one window holds all of that, it is
+    read alone (docs/decisions/0018-meaning-and-reading.md).
     """
 
     def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
@@ -83,20 +81,25 @@ class Binder:
         self._scopes: dict[tuple[Piece, ...], _Scope] = {}
         self._rests: dict[tuple[Piece, ...], _Rest] = {}
 
-    def bind(self, claim: str, citations: Sequence[Citation]) -> Binding:
-        """Return the passages to score for a claim, and how many windows its evidence has."""
+    def bind(
+        self, claim: str, citations: Sequence[Citation], always: Collection[str] = ()
+    ) -> Binding:
+        """Return the passages to score for a claim, and how many windows its evidence has.
+
+        Of the sources that are to be read `always`, one passage each is, wherever they rank.
+        """
         cited = self._cited(citations)
-        scores = _Scores(*self._corpus.rank(claim))
+        scores = self._corpus.rank(claim)
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
         # Blank lines are in no window: what is cited there says nothing, and that can be read.
         nearest = self._choose(scope, scores) or [self._blank(piece) for piece in cited[:1]]
-        stitched = self._stitch(scope, scores, nearest)
-        if stitched and not self._limit:
-            nearest = [self._closest(claim, scope.parts, scores)]
-        without = self._without(claim, cited, scores) if cited else []
+        read = [*nearest, *self._stitch(scope, scores, nearest)]
+        if len(read) > 1 and not self._limit:
+            read = self._in_turns(claim, scope, scores, read[-1], always)
+        without = self._without(cited, scores) if cited else []
         return Binding(
             citations=tuple(citations),
-            with_evidence=(*nearest, *stitched),
+            with_evidence=tuple(read),
             without_evidence=tuple(without or self._structure(nearest)),
             windows_total=len(scope.clips) or len(nearest),
         )
@@ -127,12 +130,12 @@ class Binder:
                 span = self._corpus.span(window).span
                 yield from (_Clip(index, r) for r in regions[window.source] if span.overlaps(r))
 
-    def _choose(self, scope: _Scope, scores: _Scores) -> list[Passage]:
+    def _choose(self, scope: _Scope, scores: Scores) -> list[Passage]:
         """Return the best windows of the scope, cut down to it: one at least."""
         ranked = sorted(scope.clips, key=lambda clip: -scores.windows[clip.window])
         return [self._passage(clip, scores) for clip in ranked[: max(self._limit, 1)]]
 
-    def _passage(self, clip: _Clip, scores: _Scores) -> Passage:
+    def _passage(self, clip: _Clip, scores: Scores) -> Passage:
         window = self._corpus.windows[clip.window]
         inside = self._corpus.span(window).span.common(clip.region)
         piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
@@ -141,7 +144,7 @@ class Binder:
     def _blank(self, piece: Piece) -> Passage:
         return Passage(self._corpus.text(piece), (piece,))
 
-    def _focus(self, window: Window, inside: Span, scores: _Scores) -> tuple[Piece, ...]:
+    def _focus(self, window: Window, inside: Span, scores: Scores) -> tuple[Piece, ...]:
         near = [
             (scores.sentences[i], self._corpus.sentences[i].piece)
             for i in range(window.first, window.last)
@@ -150,7 +153,7 @@ class Binder:
         best = max((score for score, _ in near), default=0.0)
         return tuple(piece for score, piece in near if score > 0 and score >= FOCUS_SHARE * best)
 
-    def _stitch(self, scope: _Scope, scores: _Scores, chosen: Sequence[Passage]) -> list[Passage]:
+    def _stitch(self, scope: _Scope, scores: Scores, chosen: Sequence[Passage]) -> list[Passage]:
         """Join the best sentences of the scope, for a claim that needs two places at once."""
         picked = list(self._best_parts(scope, scores))
         read = any(all(passage.pieces[0].covers(p.piece) for p in picked) for passage in chosen)
@@ -158,7 +161,43 @@ class Binder:
             return []
         return [self._join(picked, scores)]
 
-    def _best_parts(self, scope: _Scope, scores: _Scores) -> Iterator[_Part]:
+    def _in_turns(
+        self,
+        claim: str,
+        scope: _Scope,
+        scores: Scores,
+        stitched: Passage,
+        always: Collection[str],
+    ) -> list[Passage]:
+        """Return the closest sentences, the stitched passage and, of short evidence, the rest."""
+        closest = self._closest(scope.parts, scores)
+        elsewhere = set(always) - {piece.source for piece in closest.pieces}
+        first = [closest, *self._always(scope, scores, elsewhere), replace(stitched, turn=1)]
+        tokens = sum(self._corpus.sentences[part.sentence].tokens for part in scope.parts)
+        if tokens + estimate_tokens(claim) > SHORT_TOKENS:
+            return first
+        return [*first, *self._further(scope, scores, first)]
+
+    def _always(self, scope: _Scope, scores: Scores, wanted: Collection[str]) -> Iterator[Passage]:
+        """Yield the nearest window of each source that is wanted."""
+        windows = self._corpus.windows
+        clips = [clip for clip in scope.clips if windows[clip.window].source in wanted]
+        ranked = sorted(clips, key=lambda clip: -scores.windows[clip.window])
+        nearest = {windows[clip.window].source: clip for clip in reversed(ranked)}
+        yield from (self._passage(clip, scores) for clip in nearest.values())
+
+    def _further(self, scope: _Scope, scores: Scores, read: Sequence[Passage]) -> Iterator[Passage]:
+        """Yield the windows, the nearest first, that have sentences which are not read yet."""
+        known = {piece for passage in read for piece in passage.pieces}
+        left = [part.piece for part in scope.parts if part.piece not in known]
+        for clip in sorted(scope.clips, key=lambda clip: -scores.windows[clip.window]):
+            passage = self._passage(clip, scores)
+            new = [piece for piece in left if passage.pieces[0].covers(piece)]
+            if new:
+                left = [piece for piece in left if piece not in new]
+                yield replace(passage, turn=FURTHER)
+
+    def _best_parts(self, scope: _Scope, scores: Scores) -> Iterator[_Part]:
         room = self._corpus.window_tokens
         for part in sorted(scope.parts, key=lambda part: -scores.sentences[part.sentence]):
             tokens = self._corpus.sentences[part.sentence].tokens
@@ -167,11 +206,11 @@ class Binder:
             room -= tokens
             yield part
 
-    def _closest(self, claim: str, parts: Sequence[_Part], scores: _Scores) -> Passage:
+    def _closest(self, parts: Sequence[_Part], scores: Scores) -> Passage:
         """Return the best sentence, with the one near it that has most of what it lacks."""
         at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
         best = parts[at]
-        lacking = self._corpus.rank_rest(claim, best.sentence)
+        lacking = scores.lacking(best.sentence)
         near = [
             part
             for part in parts[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
@@ -186,7 +225,7 @@ class Binder:
         )
         return self._join([best, other] if other else [best], scores)
 
-    def _join(self, picked: Sequence[_Part], scores: _Scores) -> Passage:
+    def _join(self, picked: Sequence[_Part], scores: Scores) -> Passage:
         """Return sentences, in their order, as one passage."""
         found = {p.piece: scores.sentences[p.sentence] for p in sorted(picked, key=_place)}
         least = FOCUS_SHARE * max(found.values())
@@ -208,7 +247,7 @@ class Binder:
 
     # --- with the evidence scrubbed ---
 
-    def _without(self, claim: str, cited: tuple[Piece, ...], scores: _Scores) -> list[Passage]:
+    def _without(self, cited: tuple[Piece, ...], scores: Scores) -> list[Passage]:
         """Return the best of what is left when the cited pieces are scrubbed."""
         if cited not in self._rests:
             self._rests[cited] = self._rest(cited)
@@ -216,7 +255,7 @@ class Binder:
         if not rest.parts:
             return []
         if not self._limit:
-            return [self._with_marks(self._closest(claim, rest.parts, scores), rest.scrubbed)]
+            return [self._with_marks(self._closest(rest.parts, scores), rest.scrubbed)]
         standing = {part.sentence for part in rest.parts}
         left = [
             (sum(scores.sentences[i] for i in found), window)

@@ -1,7 +1,8 @@
-"""Sources, cut into sentence-aligned windows and indexed for lexical ranking.
+"""Sources, cut into sentence-aligned windows and indexed for ranking by meaning and by words.
 
-Built once for a check. Ranking is BM25 (Robertson & Zaragoza 2009, Lucene's variant, by the bm25s
-library), once over windows, to choose what is scored, and once over sentences, to find the nearest.
+Built once for a check. Windows and sentences are ranked by how near their word pieces are to those
+of a claim (`meaning.py`) and, for numbers and names, by BM25 (Robertson & Zaragoza 2009, Lucene's
+variant, by the bm25s library). Without vectors, words alone rank.
 """
 
 from __future__ import annotations
@@ -11,16 +12,22 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.types import Piece, Span
+from veridical.pipeline.evidence.meaning import Meanings
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from veridical.core.ports import SentenceSplitter
+    from veridical.core.ports import SentenceSplitter, Vectors
     from veridical.core.types import Source
+    from veridical.pipeline.evidence.meaning import Nearness
 
 WINDOW_TOKENS = 96
 """Estimated tokens of a window: what the verifier reads well, with room for the claim."""
+
+WORDS_SHARE = 0.25
+"""What the best match of words adds to a score, beside 1 for all pieces being near: it parts what
+is alike but for a number or a name (docs/decisions/0018-meaning-and-reading.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,7 @@ class Corpus:
         split: SentenceSplitter,
         *,
         window_tokens: int = WINDOW_TOKENS,
+        vectors: Vectors | None = None,
     ) -> None:
         self.sources = sources
         self.window_tokens = window_tokens
@@ -80,8 +88,10 @@ class Corpus:
         self.windows: list[Window] = []
         for source in sources.values():
             self._add(source, split)
-        vocabulary = [words(self.text(sentence.piece)) for sentence in self.sentences]
+        texts = [self.text(sentence.piece) for sentence in self.sentences]
+        vocabulary = list(map(words, texts))
         self.vocabulary = vocabulary
+        self._meanings = Meanings(vectors, texts) if vectors is not None else None
         self._sentences = Ranking(vocabulary)
         self._windows = Ranking(
             [[*chain.from_iterable(vocabulary[w.first : w.last])] for w in self.windows]
@@ -96,10 +106,21 @@ class Corpus:
         start = self.sentences[window.first].piece.span.start
         return Piece(window.source, Span(start, self.sentences[window.last - 1].piece.span.end))
 
-    def rank(self, claim: str) -> tuple[list[float], list[float]]:
-        """Return the lexical scores of all windows and of all sentences for a claim."""
+    def rank(self, claim: str) -> Scores:
+        """Return how well all windows and all sentences match a claim."""
         query = words(claim)
-        return self._windows.scores(query), self._sentences.scores(query)
+        by_words = self._windows.scores(query), self._sentences.scores(query)
+        if self._meanings is None:
+            return Scores(*by_words, self, claim)
+        near = self._meanings.of(claim)
+        ranges = [(window.first, window.last) for window in self.windows]
+        return Scores(
+            _added(near.of_ranges(ranges), by_words[0]),
+            _added(near.scores(), by_words[1]),
+            self,
+            claim,
+            near,
+        )
 
     def rank_rest(self, claim: str, sentence: int) -> list[float]:
         """Return the scores of all sentences for those words of a claim that a sentence lacks."""
@@ -139,14 +160,40 @@ class Corpus:
         return stop - start > 1 and last + self.sentences[stop].tokens <= self.window_tokens // 2
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """How well the windows and the sentences of a corpus match a claim: 0 or more, no unit."""
+
+    windows: Sequence[float]
+    sentences: Sequence[float]
+    _corpus: Corpus
+    _claim: str
+    _near: Nearness | None = None
+
+    def lacking(self, sentence: int) -> list[float]:
+        """Return how well all sentences match what a sentence lacks of the claim."""
+        rest = self._corpus.rank_rest(self._claim, sentence)
+        return rest if self._near is None else _added(self._near.gains([sentence]), rest)
+
+
+def _added(near: Sequence[float], by_words: Sequence[float]) -> list[float]:
+    """Return scores by meaning and, as a share of the best of them, by words together."""
+    best = max(by_words, default=0.0)
+    share = WORDS_SHARE / best if best else 0.0
+    return [score + share * found for score, found in zip(near, by_words, strict=True)]
+
+
 class LastCorpus:
     """Keeps the corpus of the last sources: an agent checks claim after claim against the same.
 
     It holds their texts until others come. May be used from several threads.
     """
 
-    def __init__(self, split: SentenceSplitter) -> None:
+    def __init__(
+        self, split: SentenceSplitter, vectors: Callable[[], Vectors] | None = None
+    ) -> None:
         self._split = split
+        self._vectors = vectors
         self._last: Corpus | None = None
 
     def of(self, sources: Mapping[str, Source]) -> Corpus:
@@ -154,7 +201,8 @@ class LastCorpus:
         last = self._last
         # In their order, too: of two windows that are as good the first is read.
         if last is None or list(last.sources.values()) != list(sources.values()):
-            self._last = last = Corpus(dict(sources), self._split)
+            vectors = self._vectors() if self._vectors is not None else None
+            self._last = last = Corpus(dict(sources), self._split, vectors=vectors)
         return last
 
 

@@ -36,8 +36,10 @@ def joined(passages: Sequence[Passage], sources: Mapping[str, Source]) -> tuple[
 
 def _in_order(passages: Sequence[Passage], sources: Mapping[str, Source]) -> list[_Part]:
     """Return windows, and the stitched pieces that are in none of them."""
-    windows = [(passage.pieces[0], passage.text) for passage in passages if not passage.stitched]
-    stitched = (piece for passage in passages if passage.stitched for piece in passage.pieces)
+    windows = [(p.pieces[0], p.text) for p in passages if len(p.pieces) == 1]
+    stitched = (
+        piece for passage in passages if len(passage.pieces) > 1 for piece in passage.pieces
+    )
     others = [
         (piece, piece.span.of(sources[piece.source].text))
         for piece in dict.fromkeys(stitched)

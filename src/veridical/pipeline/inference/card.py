@@ -15,6 +15,8 @@ from veridical.errors import BackendError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+DEFAULT_MODEL = "verifier-v5"
+
 WEIGHTS = Path(__file__).parent / "weights"
 
 _REINSTALL = "Reinstall veridical: the package is damaged"

@@ -28,15 +28,13 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.card import Card, load_card
+from veridical.pipeline.inference.card import DEFAULT_MODEL, Card, load_card
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
-
-DEFAULT_MODEL = "verifier-v5"
 
 CHECK_TOLERANCE = 0.5
 """How far the logits of the self-check may be off: rounding moves them by less than .3."""

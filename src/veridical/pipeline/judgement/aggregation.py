@@ -1,4 +1,9 @@
-"""Many passages, one measurement: the most decisive passage speaks for the claim."""
+"""Many passages, one measurement: the most decisive passage speaks for the claim.
+
+One further off than others speaks for it only where it supports it: what is near has not decided,
+and a far-off sentence that reads like the opposite is most often about something else
+(docs/decisions/0018-meaning-and-reading.md).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.types import FURTHER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +47,8 @@ def combine(
     missing = [m for _, m in pairs if isinstance(m, Unmeasured)]
     scored = [(p, m) for p, m in pairs if isinstance(m, Estimate)]
     if scored:
-        passage, estimate = max(scored, key=lambda pair: _decisiveness(pair[1]))
+        speaking = [pair for pair in scored if pair[0].turn < FURTHER or supports(pair[1], policy)]
+        passage, estimate = max(speaking or scored, key=lambda pair: _decisiveness(pair[1]))
         if not missing or decides(estimate, policy):
             return Reading(estimate, passage, len(missing), unread)
     reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")

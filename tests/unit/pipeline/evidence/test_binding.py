@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.sources import as_sources
-from veridical.core.types import Citation, CitationRef, Span
+from veridical.core.types import FURTHER, Citation, CitationRef, Span
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.evidence.scrubbing import MARKER
@@ -95,11 +95,43 @@ GAZETTEER = " ".join(
     )
 )
 
+FILLER = " ".join(f"Filler sentence {i} says nothing at all of anything." for i in range(60))
+
+
+def test_with_no_windows_all_of_short_evidence_is_read(binder: BuildBinder) -> None:
+    sources = {"S1": GAZETTEER, "S2": S1}
+    bound = binder(sources, windows=0).bind("Mary Doyle designed Cedar Bridge.", ())
+    read = " ".join(passage.text for passage in bound.with_evidence)
+    assert all(sentence in read for sentence in [*GAZETTEER.split(". "), *S1.split(". ")])
+    assert [passage.turn for passage in bound.with_evidence[:3]] == [0, 1, FURTHER]
+
+
+def test_with_no_windows_what_is_always_read_is_read_in_the_first_turn(binder: BuildBinder) -> None:
+    sources = {"S1": f"{GAZETTEER} {FILLER}", "S2": "It rains."}
+    bound = binder(sources, windows=0).bind("Mary Doyle designed Cedar Bridge.", (), ["S2"])
+    assert [p.text for p in bound.with_evidence if not p.turn][1:] == ["It rains."]
+
+
+def test_with_no_windows_of_long_evidence_only_the_nearest_is_read(binder: BuildBinder) -> None:
+    bound = binder({"S1": f"{GAZETTEER} {FILLER}"}, windows=0).bind("Doyle designed it.", ())
+    assert not any(passage.turn == FURTHER for passage in bound.with_evidence)
+
+
+def test_with_no_windows_of_short_evidence_only_what_is_cited_is_read(binder: BuildBinder) -> None:
+    sources = {"S1": "\n".join(GAZETTEER.split(". "))}
+    cited = cite(*(f"S1:{line}" for line in (1, 2, 5, 6)), sources=sources)
+    bound = binder(sources, windows=0, window_tokens=20).bind("Ada Brandt designed it.", cited)
+    assert any(passage.turn == FURTHER for passage in bound.with_evidence)
+    read = " ".join(passage.text for passage in bound.with_evidence)
+    assert "Ion Costea" in read
+    assert "Mary Doyle" not in read
+
 
 def test_with_no_windows_the_closest_sentences_are_read_beside_the_stitched_passage(
     binder: BuildBinder,
 ) -> None:
-    bound = binder({"S1": GAZETTEER}, windows=0).bind("Mary Doyle designed Cedar Bridge.", ())
+    text = f"{GAZETTEER} {FILLER}"
+    bound = binder({"S1": text}, windows=0).bind("Mary Doyle designed Cedar Bridge.", ())
     closest, stitched = bound.with_evidence
     assert closest.text == (
         "Cedar Bridge crosses the river at Lower Wick. It was designed by Mary Doyle."
@@ -108,7 +140,8 @@ def test_with_no_windows_the_closest_sentences_are_read_beside_the_stitched_pass
 
 
 def test_the_closest_sentence_is_completed_from_its_own_neighbourhood(binder: BuildBinder) -> None:
-    binding = binder({"S1": GAZETTEER}, windows=0).bind("Mary Doyle designed Alder Bridge.", ())
+    text = f"{GAZETTEER} {FILLER}"
+    binding = binder({"S1": text}, windows=0).bind("Mary Doyle designed Alder Bridge.", ())
     assert "Alder" not in binding.with_evidence[0].text
 
 
@@ -160,8 +193,10 @@ def test_with_no_windows_the_closest_of_what_is_left_is_read_without_the_evidenc
 
 def test_cited_lines_far_apart_do_not_complete_each_other(binder: BuildBinder) -> None:
     filler = "\n".join(f"Filler {i} says nothing at all about it." for i in range(40))
-    text = f"The Alder Bridge is red.\n{filler}\nIt was designed by Mary Doyle.\nIt is long."
-    citations = cite("S1:1", "S1:42", "S1:43", sources={"S1": text})
+    text = (
+        f"The Alder Bridge is red.\n{filler}\nIt was designed by Mary Doyle.\nIt is long.\n{filler}"
+    )
+    citations = cite("S1:1", *(f"S1:{line}" for line in range(42, 84)), sources={"S1": text})
     bound = binder({"S1": text}, windows=0).bind("Alder Bridge was designed by Doyle.", citations)
     closest = bound.with_evidence[0]
     assert not ("Alder" in closest.text and "Doyle" in closest.text)

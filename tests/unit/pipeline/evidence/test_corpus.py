@@ -57,20 +57,20 @@ def test_slices_lose_nothing_but_white_space(text: str, tokens: int) -> None:
 
 def test_ranking_prefers_the_window_that_shares_rare_words(corpus: BuildCorpus) -> None:
     built = corpus({"S1": LONG})
-    scores, _ = built.rank("What about topic42?")
-    best = built.windows[scores.index(max(scores))]
+    scores = built.rank("What about topic42?")
+    best = built.windows[scores.windows.index(max(scores.windows))]
     assert "topic42" in built.text(built.span(best))
 
 
 def test_a_claim_without_known_words_scores_zero_everywhere(corpus: BuildCorpus) -> None:
-    windows, sentences = corpus({"S1": LONG}).rank("zzz qqq")
-    assert set(windows) == set(sentences) == {0.0}
+    scores = corpus({"S1": LONG}).rank("zzz qqq")
+    assert set(scores.windows) == set(scores.sentences) == {0.0}
 
 
 def test_a_source_of_marks_alone_still_has_a_window(corpus: BuildCorpus) -> None:
     built = corpus({"S1": "...", "S2": "!!!"})
     assert {window.source for window in built.windows} == {"S1", "S2"}
-    assert built.rank("anything")[0] == [0.0] * len(built.windows)
+    assert built.rank("anything").windows == [0.0] * len(built.windows)
 
 
 @settings(max_examples=50)
@@ -79,7 +79,7 @@ def test_any_text_can_be_indexed_and_ranked(texts: dict[str, str]) -> None:
     texts = {f"S{i}": text for i, text in enumerate(texts.values()) if text.strip()}
     if texts:
         built = Corpus(as_sources(texts), lambda text: [Span(0, len(text))])
-        windows, _ = built.rank("a claim " + " ".join(texts.values()))
+        windows = built.rank("a claim " + " ".join(texts.values())).windows
         assert len(windows) == len(built.windows) > 0
 
 

@@ -1,0 +1,103 @@
+"""How near each sentence is to a claim in meaning: word by word, by vectors of word pieces.
+
+A word piece of a claim is as near to a sentence as to the piece of it that is nearest (late
+interaction, Khattab & Zaharia 2020), and rare pieces count more (Spärck Jones 1972). "The kid is
+asleep." finds "The child is sleeping.", with which it shares no word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain
+from math import log
+from typing import TYPE_CHECKING, Any
+
+from veridical.pipeline.evidence.tokens import STOP_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.ports import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near each piece of a claim (row) is to each sentence (column), and what it weighs.
+
+    Weights sum to 1, nearness runs from 0 to 1.
+    """
+
+    pieces: Any
+    weights: Any
+
+    def scores(self) -> list[float]:
+        """Return how near the sentences are to the claim, from 0 to 1."""
+        found: list[float] = (self.weights @ self.pieces).tolist()
+        return found
+
+    def of_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
+        """Return how near the sentences of each range are together: first to last, exclusive."""
+        import numpy as np
+
+        if not ranges or not len(self.weights):
+            return [0.0] * len(ranges)
+        padded = np.pad(self.pieces, ((0, 0), (0, 1)))  # a range may end where the sentences do
+        together = np.maximum.reduceat(padded, list(chain.from_iterable(ranges)), axis=1)[:, ::2]
+        found: list[float] = (self.weights @ together).tolist()
+        return found
+
+    def gains(self, chosen: Sequence[int]) -> list[float]:
+        """Return how much nearer the claim is to the chosen sentences with each of the others."""
+        import numpy as np
+
+        has = self.pieces[:, list(chosen)].max(axis=1, keepdims=True)
+        found: list[float] = (self.weights @ np.maximum(self.pieces - has, 0.0)).tolist()
+        return found
+
+
+class Meanings:
+    """The sentences of a corpus, ready to be compared with claims."""
+
+    def __init__(self, vectors: Vectors, sentences: Sequence[str]) -> None:
+        self._vectors = vectors
+        self._idle = frozenset(chain.from_iterable(vectors.pieces(sorted(STOP_WORDS))))
+        found = [self._telling(pieces) for pieces in vectors.pieces(sentences)]
+        self._having = Counter(chain.from_iterable(map(set, found)))
+        self._known = list(self._having)
+        place = {piece: i for i, piece in enumerate(self._known)}
+        self._filled = [i for i, pieces in enumerate(found) if pieces]
+        self._flat = [place[piece] for piece in chain.from_iterable(found)]
+        self._starts = _starts([found[i] for i in self._filled])
+        self._size = len(sentences)
+
+    def of(self, claim: str) -> Nearness:
+        """Return how near each sentence is to each word piece of a claim."""
+        import numpy as np
+
+        (pieces,) = self._vectors.pieces([claim])
+        asked = list(dict.fromkeys(self._telling(pieces)))
+        near = np.zeros((len(asked), self._size), dtype=np.float32)
+        if asked and self._flat:
+            known = self._vectors.nearness(asked, self._known)
+            for row, of_known in zip(near, known, strict=True):
+                row[self._filled] = np.maximum.reduceat(of_known[self._flat], self._starts)
+        weights = np.asarray([self._weight(piece) for piece in asked], dtype=np.float32)
+        return Nearness(near, weights / weights.sum() if asked else weights)
+
+    def _telling(self, pieces: Sequence[int]) -> list[int]:
+        """Return the pieces that stand for something: those of stop words do not."""
+        return [piece for piece in pieces if piece not in self._idle]
+
+    def _weight(self, piece: int) -> float:
+        """Return the inverse document frequency, as BM25 has it."""
+        having = self._having[piece]
+        return log(1 + (self._size - having + 0.5) / (having + 0.5))
+
+
+def _starts(texts: Sequence[Sequence[int]]) -> list[int]:
+    at, found = 0, []
+    for pieces in texts:
+        found.append(at)
+        at += len(pieces)
+    return found
