@@ -41,9 +41,16 @@ DOMAINS = {
         "fever_symmetric_dev",
         "fool_me_twice_dev",
         "vitaminc_sample",
+        "wikisplit/part",
+        "wikisplit/whole",
+        "wikisplit/more",
+        "wikisplit/near",
+        "wikisplit/other",
     ),
     "news": ("cg2c", "defacto_train"),
-    "science": ("citint_train", "entailmentbank_train", "evidence_inference_train"),
+    "science": ("citint_train", "entailmentbank_train", "evidence_inference_train", "pubmedqa"),
+    "tables": ("infotabs", "tabfact", "wikitablequestions"),
+    "questions on texts": ("mctest", "protocols", "qed"),
     "logic": ("folio_train", "proofwriter_train"),
 }
 """The labelled data sets by the kind of their texts."""
