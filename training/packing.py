@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 1 << 26}]
+_FARTHEST = 1 << 26
+"""Bytes back to which a repetition is found."""
+
+_THOROUGH, _FAST = 6, 1
+"""Efforts: the second for weights, in which nothing is found again."""
 
 
 class DamagedPieceError(Exception):
@@ -44,7 +48,7 @@ def dump(arrays: Mapping[str, np.ndarray]) -> bytes:
     for name, array in arrays.items():
         halves = array.dtype == np.float32
         stored = halved(array) if halves else np.ascontiguousarray(array)
-        planes = [_shrunk(plane) for plane in _planes(stored)]
+        planes = [_shrunk(plane, _FAST if halves else _THOROUGH) for plane in _planes(stored)]
         head.append(
             {
                 "name": name,
@@ -146,19 +150,28 @@ def _planes(array: np.ndarray) -> list[np.ndarray]:
     return [np.ascontiguousarray(raw[:, place]) for place in range(array.dtype.itemsize)]
 
 
-def _shrunk(plane: np.ndarray) -> bytes:
+def _shrunk(plane: np.ndarray, effort: int) -> bytes:
     data = plane.tobytes()
     sample = data[: 1 << 16]
     # The lower bytes of weights do not shrink: no time is spent on them.
-    if len(lzma.compress(sample, lzma.FORMAT_RAW, filters=_FILTERS)) > 0.97 * len(sample) > 1000:
+    if len(sample) > 1000 and len(_compressed(sample, effort)) > 0.97 * len(sample):
         return b"\0" + data
-    return b"\1" + lzma.compress(data, lzma.FORMAT_RAW, filters=_FILTERS)
+    return b"\1" + _compressed(data, effort)
+
+
+def _compressed(data: bytes, effort: int) -> bytes:
+    back = min(_FARTHEST, max(4096, len(data)))
+    return lzma.compress(data, lzma.FORMAT_RAW, filters=[_filter(back) | {"preset": effort}])
 
 
 def _grown(data: bytes) -> bytes:
     if data[:1] == b"\0":
         return data[1:]
-    return lzma.decompress(data[1:], lzma.FORMAT_RAW, filters=_FILTERS)
+    return lzma.decompress(data[1:], lzma.FORMAT_RAW, filters=[_filter(_FARTHEST)])
+
+
+def _filter(back: int) -> dict[str, int]:
+    return {"id": lzma.FILTER_LZMA2, "dict_size": back}
 
 
 def _sha256(data: bytes) -> str:

@@ -87,7 +87,7 @@ def parse() -> argparse.Namespace:
 def pack(options: argparse.Namespace) -> None:
     """Write the base and the rows as pieces, in a folder for each call."""
     pairs, stages, names = tokenised(options.base, options.rows)
-    head = {"stages": names, "sources": [], "plan": json.loads((options.rows / "plan.json").read_text())}
+    head = {"stages": names, "plan": json.loads((options.rows / "plan.json").read_text())}
     data = {**pairs.arrays(), "stages": stages, "head": as_bytes(head)}
     options.out.mkdir(parents=True, exist_ok=True)
     pieces = []
@@ -142,14 +142,17 @@ def tokenised(base: Path, folder: Path) -> tuple[Pairs, np.ndarray, list[str]]:
 
 
 def base_arrays(base: Path, tokens: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the base's weights; of its words those that occur."""
+    """Return the base's weights; of its words those that occur, in 8 bits, as they are to ship."""
     from encoder import named  # noqa: PLC0415
 
     weights = {named(k): v for k, v in packing.read_safetensors(base / "model.safetensors").items()}
     weights = {k: v for k, v in weights.items() if ".pooler." not in k and "lm_head" not in k}
     words = weights.pop("mpnet.embeddings.word_embeddings.weight")
     met = np.union1d(np.unique(tokens), np.arange(8)).astype(np.uint16)
-    return {"met": met, "words": words[met], "size": np.asarray([len(words)]), **weights}
+    scale = np.maximum(np.abs(words[met]).max(axis=1, keepdims=True), 1e-6) / 127
+    small = np.round(words[met] / scale).astype(np.int8)
+    size = np.asarray([len(words)])
+    return {"met": met, "words": small, "scale": scale.astype(np.float32), "size": size, **weights}
 
 
 def as_bytes(value: Any) -> np.ndarray:
@@ -201,7 +204,8 @@ def go(options: argparse.Namespace) -> None:
         return
     place = prepared(options, *bundles, until)
     for step in place.plan["steps"]:
-        if not (options.work / f"{step['name']}.pt").exists() and not carry_out(place, step):
+        done = (options.work / f"{step['name']}.pt").exists() or carry_out(place, step)
+        if not done or not measured(place, step["name"]):
             print(f"time is up in step {step['name']}: call again")
             return
     print("done")
@@ -233,7 +237,7 @@ def carry_out(place: Workplace, step: dict[str, Any]) -> bool:
     torch.manual_seed(place.plan["seed"])
     model = begun(place, step).to(place.device)
     taught = said_by(place, step["taught_by"]) if "taught_by" in step else None
-    if taught is None and "taught_by" in step:
+    if "taught_by" in step and taught is None:
         return False
     optimiser = optimiser_of(model, step, place.device)
     state = {"rows": 0, "batch": 0, "seconds": 0.0}
@@ -244,12 +248,11 @@ def carry_out(place: Workplace, step: dict[str, Any]) -> bool:
             model.load_state_dict(kept["model"])
             optimiser.load_state_dict(kept["optimiser"])
             state = kept["state"]
-    place.log(step=step["name"], begins_at=state, loaded_in=round(time.monotonic() - started, 1))
+    place.log(step=step["name"], begins_at=dict(state), loaded_in=round(time.monotonic() - started, 1))
     ended = loop(place, step, model, optimiser, state, taught)
     if ended:
         torch.save({"model": trained(model), "layers": model.shape.layers}, place.folder / "done.tmp")
         (place.folder / "done.tmp").replace(place.folder / f"{step['name']}.pt")
-        measured(place, step["name"], model)
     return ended
 
 
@@ -282,7 +285,7 @@ def begun(place: Workplace, step: dict[str, Any]) -> Verifier:
 def full_base(base: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the base's weights with the words that do not occur as zeros."""
     words = np.zeros((int(base["size"][0]), base["words"].shape[1]), np.float32)
-    words[base["met"]] = base["words"]
+    words[base["met"]] = base["words"] * base.get("scale", np.float32(1))
     rest = {k: v for k, v in base.items() if k.startswith("mpnet.")}
     return {"mpnet.embeddings.word_embeddings.weight": words, **rest}
 
@@ -459,33 +462,42 @@ def scored(place: Workplace, model: Verifier, rows: np.ndarray) -> np.ndarray | 
     import torch  # noqa: PLC0415
 
     most = place.plan["max_tokens"]
-    lengths, order = place.pairs.lengths(most), np.argsort(place.pairs.lengths(most)[rows])
+    lengths = place.pairs.lengths(most)
+    order = np.argsort(lengths[rows])
     found, start = np.zeros((len(rows), 3), np.float32), 0
     model.eval()
     with torch.inference_mode():
         while start < len(order):
             if time.monotonic() > place.until:
                 return None
-            # The widest of the next rows decides how many fit.
-            size = max(1, 2 * place.plan["tokens"] // int(lengths[rows[order[min(start + 64, len(order) - 1)]]] + 8))
-            chosen_now = order[start : start + size]
+            # Rows grow wider: as many as would fit at the width of the last of them.
+            size = max(1, 2 * place.plan["tokens"] // int(lengths[rows[order[start]]] + 8))
+            widest = int(lengths[rows[order[min(start + size, len(order)) - 1]]])
+            chosen_now = order[start : start + max(1, 2 * place.plan["tokens"] // (widest + 8))]
             ids, mask = padded(place.pairs, rows[chosen_now], most)
             with torch.autocast(place.device, torch.bfloat16, enabled=place.device == "cuda"):
                 logits = model(*(torch.from_numpy(part).to(place.device) for part in (ids, mask)))
             found[chosen_now] = torch.softmax(logits, -1).cpu().numpy()
-            start += size
+            start += len(chosen_now)
     return found
 
 
-def measured(place: Workplace, name: str, model: Verifier) -> None:
-    """Log how the weights do on each held set: three-way, and supported against the rest."""
+def measured(place: Workplace, name: str) -> bool:
+    """Log once how weights do on each held set; return `False` if the call's time is up."""
+    path = place.folder / f"{name}.figures.json"
+    if path.exists():
+        return True
+    model = begun(place, {"from": name, "dropout": 0.0}).to(place.device)
+    said = {}
     for held in (stage for stage in place.names if stage.startswith("held-")):
         rows = place.rows(held)
         found = scored(place, model, rows)
         if found is None:
-            place.log(step=name, held=held, left_out="time is up")
-            return
-        place.log(step=name, held=held, **figures(found, place.pairs.label[rows]))
+            return False
+        said[held] = figures(found, place.pairs.label[rows])
+    place.log(step=name, **said)
+    path.write_text(json.dumps(said), encoding="utf-8")
+    return True
 
 
 def figures(found: np.ndarray, labels: np.ndarray) -> dict[str, float]:
