@@ -37,7 +37,9 @@ class Verifier(nn.Module):
             {
                 "embeddings": nn.ModuleDict(
                     {
-                        "word_embeddings": nn.Embedding(shape.vocabulary, shape.width, padding_idx=1),
+                        "word_embeddings": nn.Embedding(
+                            shape.vocabulary, shape.width, padding_idx=1
+                        ),
                         "position_embeddings": nn.Embedding(POSITIONS, shape.width, padding_idx=1),
                         "LayerNorm": nn.LayerNorm(shape.width, eps=1e-5),
                     }
@@ -57,7 +59,9 @@ class Verifier(nn.Module):
     def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         """Return the logits [rows, 3] of pairs [rows, tokens]."""
         hidden = self.drop(self.embedded(ids, mask))
-        seen = self.bias(ids.shape[1], hidden) + (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -1e4
+        seen = (
+            self.bias(ids.shape[1], hidden) + (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -1e4
+        )
         *layers, last = self.mpnet["encoder"]["layer"]
         for layer in layers:
             hidden = layer(hidden, hidden, seen, self.drop)
@@ -129,9 +133,12 @@ def buckets(distance: torch.Tensor) -> torch.Tensor:
     side = (distance > 0).long() * half
     far = distance.abs()
     near = half // 2
-    scaled = near + (
-        torch.log(far.clamp(min=1).float() / near) / math.log(FARTHEST / near) * (half - near)
-    ).long()
+    scaled = (
+        near
+        + (
+            torch.log(far.clamp(min=1).float() / near) / math.log(FARTHEST / near) * (half - near)
+        ).long()
+    )
     return side + torch.where(far < near, far, scaled.clamp(max=half - 1))
 
 

@@ -65,7 +65,7 @@ def three_way(verifier: EmbeddedVerifier, options: argparse.Namespace) -> dict[s
     """Return the share of MultiNLI's rows whose most probable label is theirs."""
     if not options.mnli.exists():
         return {}
-    import labelled  # noqa: PLC0415  (with its data only)
+    import labelled
 
     rows = list(labelled.read(options.mnli))[: options.rows]
     estimates = read(verifier, [(row["evidence"], row["claim"]) for row in rows])

@@ -2,9 +2,10 @@
 
     python training/natural.py --mirrors MIRRORS --out NATURAL.jsonl.gz
 
-`MIRRORS/owner+name/repo` is a bare clone of each repository (`git clone --bare`); `sources/` says what
-each is, where it is from and under which licence. Pairs that share a claim or nine words on end with a
-development file are left out. With `--show 20` it prints so many pairs of each source, to be read.
+`MIRRORS/owner+name/repo` is a bare clone of each repository (`git clone --bare`); `sources/` says
+what each is, where it is from and under which licence. Pairs that share a claim or nine words on
+end with a development file are left out. With `--show 20` it prints so many pairs of each source,
+to be read.
 """
 
 from __future__ import annotations

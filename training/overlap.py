@@ -8,7 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -52,10 +52,12 @@ class Known:
         return bool((self._known[places] == runs).any())
 
     def _runs(self, text: str, *, grow: bool) -> np.ndarray:
-        """Return a number for each run of words; of unknown words, unless they are to be known, 0."""
+        """Return a number for each run of words; words that are not known make none."""
         numbers = self._numbers
         if grow:
-            ids = [numbers.setdefault(word, len(numbers) + 1) for word in _WORD.findall(text.lower())]
+            ids = [
+                numbers.setdefault(word, len(numbers) + 1) for word in _WORD.findall(text.lower())
+            ]
         else:
             ids = [numbers.get(word, 0) for word in _WORD.findall(text.lower())]
         if len(ids) < RUN:
@@ -86,7 +88,7 @@ def pairs_of(folder: Path) -> Iterator[tuple[str, str]]:
                     yield joined(row.get("evidence") or ""), row["claim"]
 
 
-def joined(evidence: Any) -> str:
+def joined(evidence: str | list) -> str:
     """Return evidence as one text."""
     if isinstance(evidence, str):
         return evidence

@@ -1,4 +1,4 @@
-"""Pairs as arrays of token ids: each text once, each pair as two numbers and a label. NumPy alone."""
+"""Pairs as arrays of token ids: each text once, each pair as two numbers and a label."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Arrays in pieces that travel: packed, cut, checked, and joined again. NumPy alone.
 
 A bundle is one file of named arrays, each compressed by itself. It is cut into pieces of a given
-size; `NAME.json` beside them has the size and SHA-256 of each piece, so that a piece that is missing
-or damaged has a name. Weights travel as bf16 (what half-precision products read anyway), their two
-bytes apart: the upper ones have few values and shrink to two fifths.
+size; `NAME.json` beside them has the size and SHA-256 of each piece, so that a piece that is
+missing or damaged has a name. Weights travel as bf16 (what half-precision products read anyway),
+their two bytes apart: the upper ones have few values and shrink to two fifths.
 """
 
 from __future__ import annotations

@@ -2,12 +2,12 @@
 
     python training/recipe.py --natural NATURAL.jsonl.gz --out ROWS [--scale 1.0]
 
-`ROWS/natural.jsonl.gz`: natural inference alone, evidence whole up to 384 tokens. `mix.jsonl.gz`: the
-same as the product cuts it, with written groups, changed sentences and generated pairs, some of them
-attacked. `settle.jsonl.gz`: fewer, half of them attacked: what keeps the verifier steady.
-`held-*.jsonl.gz` are to measure on; `calibration.jsonl.gz` is held back for `calibrate.py` and lies
-beside the stages in `ROWS/apart`. No text of either is met in a stage. `plan.json` is what `remote.py`
-works through.
+`ROWS/natural.jsonl.gz`: natural inference alone, evidence whole up to 384 tokens. `mix.jsonl.gz`:
+the same as the product cuts it, with written groups, changed sentences and generated pairs, some
+of them attacked. `settle.jsonl.gz`: fewer, half of them attacked: what keeps the verifier steady.
+`held-*.jsonl.gz` are to measure on; `calibration.jsonl.gz` is held back for `calibrate.py` and
+lies beside the stages in `ROWS/apart`. No text of either is met in a stage. `plan.json` is what
+`remote.py` works through.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ import prepare
 import written
 from augment import augmented
 from export import read
-from hostile import attacked, distracted
 from programmatic.base import NOT_SUPPORTED, Pair, World, generate
 from programmatic.registry import SHARES
 from programmatic.sentences import sentence_pairs
 
+from hostile import attacked, distracted
 from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -56,9 +56,30 @@ PLAN = {
     "tokens": 16384,
     "dropout": 0.1,
     "steps": [
-        {"name": "natural", "from": "base", "rows": ["natural"], "epochs": 2, "rate": 6e-5, "seconds": 300},
-        {"name": "mixed", "from": "natural", "rows": ["mix"], "epochs": 2, "rate": 5e-5, "seconds": 360},
-        {"name": "teacher", "from": "mixed", "rows": ["settle"], "epochs": 1, "rate": 2e-5, "seconds": 90},
+        {
+            "name": "natural",
+            "from": "base",
+            "rows": ["natural"],
+            "epochs": 2,
+            "rate": 6e-5,
+            "seconds": 300,
+        },
+        {
+            "name": "mixed",
+            "from": "natural",
+            "rows": ["mix"],
+            "epochs": 2,
+            "rate": 5e-5,
+            "seconds": 360,
+        },
+        {
+            "name": "teacher",
+            "from": "mixed",
+            "rows": ["settle"],
+            "epochs": 1,
+            "rate": 2e-5,
+            "seconds": 90,
+        },
         {
             "name": "six",
             "from": "teacher",
@@ -66,10 +87,10 @@ PLAN = {
             "taught_by": "teacher",
             "taught": 0.7,
             "rows": ["natural", "mix", "settle"],
-            "epochs": 2,
+            "epochs": 3,
             "rate": 8e-5,
             "dropout": 0.0,
-            "seconds": 240,
+            "seconds": 270,
         },
         {
             "name": "ten",
@@ -116,13 +137,20 @@ def built(options: argparse.Namespace) -> dict[str, list[Pair]]:
         "held-snli": [pair for pair in of_file(options.dev / "snli_dev15.jsonl.gz") if fits(pair)],
         "held-written": [pair_of(row) for row in written.rows(probe=True)],
     }
-    known = {text for pairs in held.values() for pair in pairs for text in (pair.evidence, pair.claim)}
+    known = {
+        text for pairs in held.values() for pair in pairs for text in (pair.evidence, pair.claim)
+    }
     natural = [*whole_pairs(options.data, rng), *map(pair_of, read(options.natural))]
     cut = prepare.labelled_pairs(options.data, options.seed)
-    shown = [p for name, pairs in cut.items() for p in augmented(pairs, Random(f"{options.seed}+{name}"))]
+    shown = [
+        p for name, pairs in cut.items() for p in augmented(pairs, Random(f"{options.seed}+{name}"))
+    ]
     groups = [pair_of(row) for row in written.rows(probe=False)]
     flat = [pair for pairs in cut.values() for pair in pairs]
-    made = [*generated(options.seed, options.scale), *sentence_pairs(flat, int(24_000 * options.scale), rng)]
+    made = [
+        *generated(options.seed, options.scale),
+        *sentence_pairs(flat, int(24_000 * options.scale), rng),
+    ]
     parts = [
         [pair for pair in prepare.unambiguous(part) if not {pair.evidence, pair.claim} & known]
         for part in (natural, [*shown, *map(pair_of, read(options.natural))], groups, made)
@@ -147,7 +175,7 @@ def built(options: argparse.Namespace) -> dict[str, list[Pair]]:
 
 
 def whole_pairs(folder: Path, rng: Random) -> Iterator[Pair]:
-    """Yield the labelled pairs of natural files with their evidence whole, where it is short enough."""
+    """Yield the labelled pairs of natural files, those with evidence short enough to stay whole."""
     for path in labelled.files(folder):
         if labelled.name_of(path) not in NOT_NATURAL:
             yield from (pair for pair in of_file(path, rng) if fits(pair))
@@ -174,17 +202,23 @@ def pair_of(row: dict[str, str]) -> Pair:
 
 
 def generated(seed: int, scale: float) -> Iterator[Pair]:
-    """Yield the pairs of the generators, more of those that need many, few that are not in context."""
+    """Yield generated pairs, more of the kinds that need many, few that are not in context."""
     rng = Random(f"{seed}/kept")
     for name, (generator, count) in SHARES.items():
         wanted = count * GENERATED_IN_MIX * (2 if name.startswith(MORE_OF) else 1)
-        for pair in generate(name, generator, World(Random(f"recipe{seed}/{name}")), int(wanted * scale)):
-            if not pair.label.startswith("not") or pair.label == NOT_SUPPORTED or rng.random() < 0.35:
+        for pair in generate(
+            name, generator, World(Random(f"recipe{seed}/{name}")), int(wanted * scale)
+        ):
+            if (
+                not pair.label.startswith("not")
+                or pair.label == NOT_SUPPORTED
+                or rng.random() < 0.35
+            ):
                 yield pair
 
 
 def held_back(pair: Pair) -> bool:
-    """Tell whether a pair is kept for calibration: by its evidence, so that neighbours go with it."""
+    """Tell whether a pair is kept for calibration: all pairs of an evidence, or none."""
     digest = hashlib.sha256(pair.evidence.encode()).digest()
     return int.from_bytes(digest[:4], "big") % CALIBRATION_EVERY == 0
 

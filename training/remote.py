@@ -1,13 +1,13 @@
 """Trains on a machine that is lent for half an hour, takes little at a time, and has torch alone.
 
     python training/remote.py pack --base BASE --rows ROWS --out PACKED          (here)
-    python training/remote.py go --work WORK --seconds 540 --from PACKED/call-1  (there, again and again)
+    python training/remote.py go --work WORK --seconds 540 --from PACKED/call-1  (there, often)
     python training/remote.py collect --work WORK --name six --out OUT           (there)
     python training/remote.py join --parcels OUT --name six --base BASE --out RUN  (here)
 
-`ROWS` is what `recipe.py` wrote: a file of rows for each stage, files `held-NAME` to measure on, and
-`plan.json`. `go` takes the pieces it is given; once all are there it works through the plan until the
-seconds are over, leaves a checkpoint, and goes on from it when it is called again.
+`ROWS` is what `recipe.py` wrote: a file of rows for each stage, files `held-NAME` to measure on,
+and `plan.json`. `go` takes the pieces it is given; once all are there it works through the plan
+until the seconds are over, leaves a checkpoint, and goes on from it when it is called again.
 README.md, "On a lent machine", has the calls, their sizes and their times.
 """
 
@@ -87,29 +87,32 @@ def parse() -> argparse.Namespace:
 def pack(options: argparse.Namespace) -> None:
     """Write the base and the rows as pieces, in a folder for each call."""
     pairs, stages, names = tokenised(options.base, options.rows)
-    head = {"stages": names, "plan": json.loads((options.rows / "plan.json").read_text())}
-    data = {**pairs.arrays(), "stages": stages, "head": as_bytes(head)}
+    data = {**pairs.arrays(), "stages": stages, "names": as_bytes(names)}
     options.out.mkdir(parents=True, exist_ok=True)
     pieces = []
     for name, arrays in (("rows", data), ("base", base_arrays(options.base, pairs.tokens))):
         whole = packing.dump(arrays)
         pieces += packing.cut(whole, name, options.out, int(options.piece * MEGABYTE))
         print(f"{name}: {len(whole) / MEGABYTE:.1f} MB")
-    print(f"{len(pairs)} pairs, {pairs.lengths(10**6).mean():.1f} tokens each, {len(pairs.starts) - 1} texts")
+    print(f"{len(pairs)} pairs of {pairs.lengths(10**6).mean():.1f} tokens")
     for number, files in enumerate(packing.calls(pieces, int(options.call * MEGABYTE)), 1):
         folder = options.out / f"call-{number}"
         folder.mkdir(exist_ok=True)
         for path in files:
             path.replace(folder / path.name)
-        for name in ("rows", "base"):
-            shutil.copy(options.out / f"{name}.json", folder)
+        for path in (
+            options.out / "rows.json",
+            options.out / "base.json",
+            options.rows / "plan.json",
+        ):
+            shutil.copy(path, folder)
         size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{folder.name}: {size / MEGABYTE:.1f} MB, {[path.name for path in files]}")
 
 
 def tokenised(base: Path, folder: Path) -> tuple[Pairs, np.ndarray, list[str]]:
     """Return all pairs once, for each the stages it belongs to as bits, and the stages' names."""
-    from tokenizers import Tokenizer  # noqa: PLC0415  (not needed where the training runs)
+    from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
     tokenizer.no_truncation()
@@ -123,11 +126,15 @@ def tokenised(base: Path, folder: Path) -> tuple[Pairs, np.ndarray, list[str]]:
     for bit, path in enumerate(paths):
         with gzip.open(path, "rt", encoding="utf-8") as file:
             for row in map(json.loads, file):
-                key = tuple(texts.setdefault(row[part], len(texts)) for part in ("evidence", "claim"))
+                key = tuple(
+                    texts.setdefault(row[part], len(texts)) for part in ("evidence", "claim")
+                )
                 source = sources.setdefault(row["source"], len(sources))
                 entry = rows.setdefault(key, [LABELS.index(row["label"]), source, 0])
                 entry[2] |= 1 << bit
-    found = [encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+    found = [
+        encoding.ids for encoding in tokenizer.encode_batch(list(texts), add_special_tokens=False)
+    ]
     sizes = np.asarray([0, *map(len, found)])
     keys, entries = np.asarray(list(rows)), np.asarray(list(rows.values()))
     pairs = Pairs(
@@ -143,7 +150,7 @@ def tokenised(base: Path, folder: Path) -> tuple[Pairs, np.ndarray, list[str]]:
 
 def base_arrays(base: Path, tokens: np.ndarray) -> dict[str, np.ndarray]:
     """Return the base's weights; of its words those that occur, in 8 bits, as they are to ship."""
-    from encoder import named  # noqa: PLC0415
+    from encoder import named
 
     weights = {named(k): v for k, v in packing.read_safetensors(base / "model.safetensors").items()}
     weights = {k: v for k, v in weights.items() if ".pooler." not in k and "lm_head" not in k}
@@ -155,7 +162,7 @@ def base_arrays(base: Path, tokens: np.ndarray) -> dict[str, np.ndarray]:
     return {"met": met, "words": small, "scale": scale.astype(np.float32), "size": size, **weights}
 
 
-def as_bytes(value: Any) -> np.ndarray:
+def as_bytes(value: object) -> np.ndarray:
     """Return a value as JSON in an array."""
     return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
@@ -182,7 +189,7 @@ class Workplace:
         bits = sum(1 << self.names.index(name) for name in names)
         return np.nonzero(self.stages & bits)[0]
 
-    def log(self, **entry: Any) -> None:
+    def log(self, **entry: object) -> None:
         """Print an entry and keep it."""
         text = json.dumps(entry)
         print(text, flush=True)
@@ -218,20 +225,21 @@ def prepared(
     until: float,
 ) -> Workplace:
     """Return the workplace."""
-    import torch  # noqa: PLC0415
+    import torch
 
-    head = json.loads(bytes(data["head"]))
-    plan = head["plan"] | ({"tokens": options.tokens} if options.tokens else {})
+    names = json.loads(bytes(data["names"]))
+    plan = json.loads((options.work / "plan.json").read_text())
+    plan |= {"tokens": options.tokens} if options.tokens else {}
     device = "cuda" if torch.cuda.is_available() else "cpu"
     pairs = Pairs.of(data)
     return Workplace(
-        options.work, pairs, data["stages"], head["stages"], plan, base, device, until, options.compile
+        options.work, pairs, data["stages"], names, plan, base, device, until, options.compile
     )
 
 
 def carry_out(place: Workplace, step: dict[str, Any]) -> bool:
     """Train what a step says; return whether it came to its end."""
-    import torch  # noqa: PLC0415
+    import torch
 
     started = time.monotonic()
     torch.manual_seed(place.plan["seed"])
@@ -248,18 +256,22 @@ def carry_out(place: Workplace, step: dict[str, Any]) -> bool:
             model.load_state_dict(kept["model"])
             optimiser.load_state_dict(kept["optimiser"])
             state = kept["state"]
-    place.log(step=step["name"], begins_at=dict(state), loaded_in=round(time.monotonic() - started, 1))
+    place.log(
+        step=step["name"], begins_at=dict(state), loaded_in=round(time.monotonic() - started, 1)
+    )
     ended = loop(place, step, model, optimiser, state, taught)
     if ended:
-        torch.save({"model": trained(model), "layers": model.shape.layers}, place.folder / "done.tmp")
+        torch.save(
+            {"model": trained(model), "layers": model.shape.layers}, place.folder / "done.tmp"
+        )
         (place.folder / "done.tmp").replace(place.folder / f"{step['name']}.pt")
     return ended
 
 
 def begun(place: Workplace, step: dict[str, Any]) -> Verifier:
     """Return a step's model as it begins: the base, or another step's with some of its layers."""
-    import torch  # noqa: PLC0415
-    from encoder import Shape, Verifier, learns  # noqa: PLC0415
+    import torch
+    from encoder import Shape, Verifier, learns
 
     origin = place.folder / f"{step['from']}.pt"
     weights = {k: torch.from_numpy(v) for k, v in full_base(place.base).items()}
@@ -305,24 +317,27 @@ def chosen(weights: dict[str, Any], kept: list[int]) -> dict[str, Any]:
 
 def trained(model: Verifier) -> dict[str, torch.Tensor]:
     """Return the weights that were trained, on the processor."""
-    from encoder import learns  # noqa: PLC0415
+    from encoder import learns
 
     return {k: v.detach().cpu() for k, v in model.state_dict().items() if learns(k)}
 
 
 def optimiser_of(model: Verifier, step: dict[str, Any], device: str) -> torch.optim.Optimizer:
     """Return AdamW; a head that is new learns ten times as fast as what is pre-trained."""
-    import torch  # noqa: PLC0415
+    import torch
 
     parts = [(n, p) for n, p in model.named_parameters() if p.requires_grad]
     head = [p for name, p in parts if name.startswith("classifier.")]
     body = [p for name, p in parts if not name.startswith("classifier.")]
     times = 10 if step["from"] == "base" else 1
-    groups = [{"params": body, "peak": step["rate"]}, {"params": head, "peak": times * step["rate"]}]
+    groups = [
+        {"params": body, "peak": step["rate"]},
+        {"params": head, "peak": times * step["rate"]},
+    ]
     return torch.optim.AdamW(groups, weight_decay=0.01, fused=device == "cuda")
 
 
-def loop(
+def loop(  # noqa: PLR0913, PLR0917
     place: Workplace,
     step: dict[str, Any],
     model: Verifier,
@@ -331,7 +346,7 @@ def loop(
     taught: np.ndarray | None,
 ) -> bool:
     """Train until the rows are done (or the step's time is up); return False if the call's is."""
-    import torch  # noqa: PLC0415
+    import torch
 
     rows = place.rows(*step["rows"])
     total = len(rows) * step["epochs"]
@@ -373,7 +388,7 @@ def fed(
     place: Workplace, step: dict[str, Any], rows: np.ndarray, skip: int, taught: np.ndarray | None
 ) -> Iterator[tuple[torch.Tensor, ...]]:
     """Yield batches on the device, laid out by another thread while the last one is computed."""
-    import torch  # noqa: PLC0415
+    import torch
 
     most = step.get("max_tokens", place.plan["max_tokens"])
     waiting: queue.Queue = queue.Queue(maxsize=16)
@@ -393,7 +408,9 @@ def fed(
     try:
         while True:
             batch = waiting.get()
-            yield tuple(part if part is None else part.to(place.device, non_blocking=True) for part in batch)
+            yield tuple(
+                part if part is None else part.to(place.device, non_blocking=True) for part in batch
+            )
     finally:
         left.set()
         while not waiting.empty():
@@ -420,8 +437,8 @@ def admitted(labels: np.ndarray) -> np.ndarray:
 def losses(
     logits: torch.Tensor, label: torch.Tensor, soft: torch.Tensor | None, weight: float
 ) -> torch.Tensor:
-    """Return for each row the loss by its label, and by the teacher's probabilities for `weight`."""
-    import torch  # noqa: PLC0415
+    """Return each row's loss by its label, and by the teacher's probabilities for `weight`."""
+    import torch
 
     logs = torch.log_softmax(logits, dim=-1)
     own = -torch.logsumexp(logs.masked_fill(label == 0, float("-inf")), dim=-1)
@@ -438,7 +455,7 @@ def save(
     state: dict[str, Any],
 ) -> None:
     """Write the checkpoint, whole or not at all."""
-    import torch  # noqa: PLC0415
+    import torch
 
     kept = {"name": step["name"], "model": model.state_dict(), "optimiser": optimiser.state_dict()}
     torch.save(kept | {"state": state}, place.folder / "current.tmp")
@@ -459,7 +476,7 @@ def said_by(place: Workplace, name: str) -> np.ndarray | None:
 
 def scored(place: Workplace, model: Verifier, rows: np.ndarray) -> np.ndarray | None:
     """Return the probabilities of rows [rows, 3] in their order, or `None` if the time is up."""
-    import torch  # noqa: PLC0415
+    import torch
 
     most = place.plan["max_tokens"]
     lengths = place.pairs.lengths(most)
@@ -516,11 +533,13 @@ def figures(found: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 def collect(options: argparse.Namespace) -> None:
     """Lay out the pieces of a step's weights, or of what they say, that fit into this call."""
-    import torch  # noqa: PLC0415
+    import torch
 
     folder = options.work / "parcels"
     if not (folder / f"{options.name}.json").exists():
-        kept = torch.load(options.work / f"{options.name}.pt", map_location="cpu", weights_only=True)
+        kept = torch.load(
+            options.work / f"{options.name}.pt", map_location="cpu", weights_only=True
+        )
         arrays = {k: v.float().numpy() for k, v in kept["model"].items()}
         said = options.work / f"{options.name}.said.npy"
         if said.exists():
@@ -541,13 +560,15 @@ def collect(options: argparse.Namespace) -> None:
 
 def join(options: argparse.Namespace) -> None:
     """Write a checkpoint that export.py and train.py read, with the base's own embeddings."""
-    import torch  # noqa: PLC0415
-    from encoder import named  # noqa: PLC0415
+    import torch
+    from encoder import named
 
     arrays = packing.load(packing.joined(options.name, options.parcels))
     said, layers = arrays.pop("said", None), int(arrays.pop("layers")[0])
     base = packing.read_safetensors(options.base / "model.safetensors")
-    words = {named(k): np.array(v) for k, v in base.items() if named(k).startswith("mpnet.embeddings.")}
+    words = {
+        named(k): np.array(v) for k, v in base.items() if named(k).startswith("mpnet.embeddings.")
+    }
     weights = {k: torch.from_numpy(v) for k, v in (words | arrays).items()}
     options.out.mkdir(parents=True, exist_ok=True)
     torch.save({"model": weights}, options.out / "last.pt")

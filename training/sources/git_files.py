@@ -27,11 +27,11 @@ class Repository:
         """Return a file's text; what is not UTF-8 in it is replaced."""
         return self._git("cat-file", "blob", f"HEAD:{path}").decode("utf-8", "replace")
 
-    def json(self, path: str) -> Any:
+    def json(self, path: str) -> Any:  # noqa: ANN401
         """Return what a JSON file holds."""
         return json.loads(self.text(path))
 
-    def table(self, path: str, **form: Any) -> list[dict[str, str]]:
+    def table(self, path: str, **form: Any) -> list[dict[str, str]]:  # noqa: ANN401
         """Return the rows of a file with a header."""
         return list(csv.DictReader(io.StringIO(self.text(path)), **form))
 

@@ -1,11 +1,10 @@
-"""Questions on texts, and statements on stories: MCTest, four crowdsourcing protocols, QED,
-PubMedQA.
+"""Questions on texts, and statements on stories and studies.
 
-- MCTest as inference (github.com/salesforce/DocNLI, BSD-3; MCTest by Microsoft Research): answers of
-  children's stories turned into statements by the authors of DocNLI; two-way labels.
+- MCTest as inference (github.com/salesforce/DocNLI, BSD-3; MCTest by Microsoft Research): answers
+  of children's stories turned into statements by the authors of DocNLI; two-way labels.
 - Multiple-choice questions of four protocols (github.com/nyu-mll/crowdsourcing-protocol-comparison,
-  CC BY 4.0; passages of the open American National Corpus): a question with each of its options as a
-  statement (statements.py); only options that three quarters of its readers confirm.
+  CC BY 4.0; passages of the open American National Corpus): a question with each of its options as
+  a statement (statements.py); only answers that three quarters of their readers confirm.
 - QED (github.com/google-research-datasets/QED, CC BY-SA 3.0): questions that people typed, with the
   paragraph of Wikipedia that answers them; its development part.
 - PubMedQA (github.com/pubmedqa/pubmedqa, MIT; abstracts of PubMed): an abstract without its
@@ -16,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cutting import coverage
@@ -48,18 +48,43 @@ def mctest(repository: Repository, rng: Random) -> Iterator[Pair]:
                 yield Pair(spaces(story), said, held, "mctest")
 
 
-_JOINTS = frozenset("is are was were in on at to the a because has had with for of and be by".split())
+_JOINTS = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "in",
+        "on",
+        "at",
+        "to",
+        "the",
+        "a",
+        "because",
+        "has",
+        "had",
+        "with",
+        "for",
+        "of",
+        "and",
+        "be",
+        "by",
+    ]
+)
 _BROKEN = re.compile(
-    r"\b(?:did|does|do|\w+do|\w+did)\b|\b(?:into|to|for|with|from|of|at|about) (?:on|at|in|for|to|by|when|after)\b|^(?:to|by|for)\b|"
-    r"\b(?:in|of|for|with|to|at|on|from|by|because)\.?$|colou?r\b|\b(?:is|was|are) (?:name|birthday)\b|"
-    r"\b(?:for|to|at|after|before|with|\w+ing|is|was) (?:was|were|is|are|saw|ate|went|took)\b|has that|"
+    r"\b(?:did|does|do|\w+do|\w+did)\b|^(?:to|by|for)\b|"
+    r"\b(?:into|to|for|with|from|of|at|about) (?:on|at|in|for|to|by|when|after)\b|"
+    r"\b(?:in|of|for|with|to|at|on|from|by|because)\.?$|colou?r\b|"
+    r"\b(?:is|was|are) (?:name|birthday)\b|has that|"
+    r"\b(?:for|to|at|after|before|with|\w+ing|is|was) (?:was|were|is|are|saw|ate|went|took)\b|"
     r"\b(?:visited|saw|took|found|gave|ate) (?:first|at|with|on|in|to|for)\b",
     re.IGNORECASE,
 )
 
 _SENTENCE = re.compile(
     r"^(?:(?:the|a|an|his|her|their) )?(?:[\w'-]+ ){1,3}?(?:and (?:the |his |her )?[\w']+ )?"
-    rf"(?:is|are|was|were|had|has|wanted|{'|'.join(sorted(PAST))}) (?!(?:was|were|is|are|to and)\b).*$",
+    rf"(?:is|are|was|were|had|has|{'|'.join(sorted(PAST))}) "
+    r"(?!(?:was|were|is|are|to and)\b).*$",
     re.IGNORECASE,
 )
 
@@ -72,11 +97,15 @@ def sentence(claim: str, story: str) -> str | None:
     words_of = spaces(claim).rstrip(" .").split(" ")
     if len(words_of) < 4 or _BROKEN.search(claim) or not _SENTENCE.match(claim):
         return None
-    if any(a.lower() == b.lower() for a, b in zip(words_of, words_of[1:], strict=False)):
+    if any(a.lower() == b.lower() for a, b in pairwise(words_of)):
         return None
     for place in range(1, len(words_of)):
         word = words_of[place]
-        if word[0].isupper() and word != "I" and not re.search(rf"(?<![.!?] )\b{re.escape(word)}\b", story):
+        if (
+            word[0].isupper()
+            and word != "I"
+            and not re.search(rf"(?<![.!?] )\b{re.escape(word)}\b", story)
+        ):
             if words_of[place - 1].lower() not in _JOINTS:
                 return None
             words_of[place] = word.lower()
@@ -86,7 +115,9 @@ def sentence(claim: str, story: str) -> str | None:
 def protocols(repository: Repository, rng: Random) -> Iterator[Pair]:
     """Yield the options of multiple-choice questions as statements."""
     del rng
-    stages = [f"intermediate_stages/{who}_stage{n}" for who in ("crowd", "expert") for n in (1, 2, 3)]
+    stages = [
+        f"intermediate_stages/{who}_stage{n}" for who in ("crowd", "expert") for n in (1, 2, 3)
+    ]
     met: set[tuple[str, str]] = set()
     for name in ("baseline", "crowd", "justification", *stages):
         for row in repository.json(f"data/{name}.json"):
@@ -154,7 +185,9 @@ def pubmed(repository: Repository, rng: Random) -> Iterator[Pair]:
 def conclusion(text: str) -> str:
     """Return the sentences that say what was found, or nothing."""
     parts = re.split(r"(?<=[.!?])\s+(?=[A-Z])", spaces(text))
-    wish = re.compile(r"\b(?:should|recommend|need|further|future|may|might|could|suggest)\w*\b", re.IGNORECASE)
+    wish = re.compile(
+        r"\b(?:should|recommend|need|further|future|may|might|could|suggest)\w*\b", re.IGNORECASE
+    )
     found = [part for part in parts if not wish.search(part) and len(part.split()) >= 5]
     return " ".join(found[:2])
 
@@ -167,7 +200,12 @@ def first(text: str) -> str:
 def tidy(text: str) -> str:
     """Return a text that was split into tokens with its usual spacing."""
     text = re.sub(r" (['’]s|n't|[.,;:!?%)\]])(?=\s|$|[.,])", r"\1", text)
-    text = re.sub(r"([(\[]) ", r"\1", text).replace(" -- ", "–").replace("`` ", '"').replace(" ''", '"')
+    text = (
+        re.sub(r"([(\[]) ", r"\1", text)
+        .replace(" -- ", "–")
+        .replace("`` ", '"')
+        .replace(" ''", '"')
+    )
     return spaces(re.sub(r"(?<=\w) - (?=\w)", "-", text))
 
 

@@ -1,9 +1,9 @@
 """Sentences of Wikipedia, each beside two that say the same: WikiSplit.
 
-github.com/google-research-datasets/wiki-split, CC BY-SA 4.0: a sentence of one revision of an article
-and the two that took its place. A part whose words the whole sentence has is supported, and the other
-way round; a part that names what the whole does not is not in context; so is a part of a neighbour,
-which is about the like and says something else.
+github.com/google-research-datasets/wiki-split, CC BY-SA 4.0: a sentence of one revision of an
+article and the two that took its place. A part whose words the whole sentence has is supported,
+and the other way round; a part that names what the whole does not is not in context; so is a part
+of a neighbour, which is about the like and says something else.
 """
 
 from __future__ import annotations
@@ -24,14 +24,36 @@ if TYPE_CHECKING:
 
     from sources.git_files import Repository
 
-_PRONOUN = re.compile(r"^(?:it|he|she|they|this|that|these|those|we|you|i|his|her|its|their|there|which|who)\b", re.I)
+_PRONOUN = re.compile(
+    r"^(?:it|he|she|they|this|that|these|those|we|you|i|his|her|its|their|there|which|who)\b",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z][a-z]{3,}\b|\b\d{2,}\b")
 _FRAGMENT = re.compile(
     r"^(?:thus|but|and|or|nor|so|is|was|are|were|has|had|which|although|though|because|as|while|whereas|when|since|"
     r"for example|where|after|before|being|having|including|located|with|\w+ing)\b",
     re.IGNORECASE,
 )
-_SCOPE = frozenset("before after until since only if unless but near almost first last most least all some".split())
+_SCOPE = frozenset(
+    [
+        "before",
+        "after",
+        "until",
+        "since",
+        "only",
+        "if",
+        "unless",
+        "but",
+        "near",
+        "almost",
+        "first",
+        "last",
+        "most",
+        "least",
+        "all",
+        "some",
+    ]
+)
 _PLAIN = re.compile(r"^[A-Z][\w ,.;:%'’()–-]+$")
 
 
@@ -51,7 +73,9 @@ def parted(line: str) -> tuple[str, tuple[str, str]] | None:
     """Return a sentence and its two parts, if all three read as sentences."""
     whole, _, rest = line.partition("\t")
     texts = [first(tidy(text)) for text in (whole, *rest.split("<::::>"))]
-    if len(texts) != 3 or not all(_PLAIN.match(t) and len(t.split()) >= 5 and t.endswith(".") for t in texts):
+    if len(texts) != 3 or not all(
+        _PLAIN.match(t) and len(t.split()) >= 5 and t.endswith(".") for t in texts
+    ):
         return None
     return texts[0], (texts[1], texts[2])
 

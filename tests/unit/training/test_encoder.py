@@ -12,8 +12,8 @@ transformers = pytest.importorskip("transformers", reason="transformers is of th
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "training"))
 
-import encoder
-import model as exported
+import encoder  # noqa: E402
+import model as exported  # noqa: E402
 
 SHAPE = encoder.Shape(layers=3, vocabulary=60, width=48, heads=12, middle=64)
 

@@ -1,4 +1,4 @@
-"""Natural pairs: questions become statements where a rule fits, and nothing of other data is met."""
+"""Natural pairs: questions become statements where a rule fits; nothing of other data is met."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_shared_claim_or_nine_shared_words_are_met() -> None:
 
 
 def test_tables_are_shown_as_lines_or_not_at_all() -> None:
-    rng = random.Random(0)
+    rng = random.Random(0)  # noqa: S311
     assert "Length: 96 minutes" in box({"title": ["Film"], "Length": ["96 minutes"]}, rng)
     shown = grid("Cup", [["team", "points"], ["Ajax", "7"]], rng)
     assert shown.startswith("Cup\n")

@@ -1,4 +1,4 @@
-"""The entry for a lent machine: layers are chosen, results measured, and what may travel is small."""
+"""The entry for a lent machine: layers are chosen, results measured, the plan holds together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 FOLDER = Path(__file__).resolve().parents[3] / "training"
 sys.path.insert(0, str(FOLDER))
 
-import recipe
-import remote
+import recipe  # noqa: E402
+import remote  # noqa: E402
 
 
 def test_chosen_layers_are_numbered_anew_and_the_rest_stays() -> None:
