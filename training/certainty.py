@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veridical.core.certainty import SCORE, Kind, from_document
+from veridical.core.certainty import SCORE, UNCALIBRATED, Kind, from_document
 from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -233,7 +233,7 @@ def seen(group: str, answer: str, verdict: Verdict, *, supported: bool) -> Seen:
 
 def fitted(found: Sequence[Seen], precision: float) -> dict[str, Any]:
     """Return what the card holds under `certainty`."""
-    rules = by_rule(found)
+    rules = by_rule(found, precision)
     by_score = [one for one in found if one.kind is not None and one.rule not in rules]
     document: dict[str, Any] = {}
     for kind in Kind:
@@ -244,21 +244,20 @@ def fitted(found: Sequence[Seen], precision: float) -> dict[str, Any]:
     return document | {"data": data(found, document, precision)}
 
 
-def by_rule(found: Iterable[Seen]) -> dict[str, float]:
-    """Return P(right) of each rule that is sure whatever the score, by Laplace's rule.
+def by_rule(found: Iterable[Seen], precision: float) -> dict[str, float]:
+    """Return P(right), by Laplace's rule, of each rule that is sure whatever the score.
 
-    A phantom citation is one: that is no matter of probability.
+    A rule that is right too seldom is left to the score. That a source does not exist is no matter
+    of probability.
     """
-    from veridical.core.certainty import UNCALIBRATED
-
     listed = list(found)
     rules = {}
     for name, usual in UNCALIBRATED.rules:
         right = [one.right for one in listed if one.rule == name]
-        counted = (sum(right) + 1) / (len(right) + 2)
+        counted = round((sum(right) + 1) / (len(right) + 2), 3)
         fixed = name == "cited_id_does_not_exist" or len(right) < FEWEST
-        rules[name] = usual if fixed else round(counted, 3)
-    return rules
+        rules[name] = usual if fixed else counted
+    return {name: p for name, p in rules.items() if p >= precision}
 
 
 def fit_of(kind: Kind, found: Sequence[Seen], precision: float) -> dict[str, Any]:
@@ -274,11 +273,25 @@ def fit_of(kind: Kind, found: Sequence[Seen], precision: float) -> dict[str, Any
         if rest:
             part = logistic_fit(rest, names, weights_of(rest))
             out_of_fold[fold == number] = predicted(found, names, part)[fold == number]
+    limit = threshold(found, out_of_fold, precision)
     return {
         "intercept": round(float(coefficients[0]), 4),
         "weights": dict(zip(names, (round(float(b), 4) for b in coefficients[1:]), strict=True)),
-        "sure_from": threshold(found, out_of_fold, precision),
+        "sure_from": limit,
+        "sure_score": usual_score(found, names, coefficients, limit),
     }
+
+
+def usual_score(
+    found: Sequence[Seen], names: Sequence[str], coefficients: np.ndarray, limit: float | None
+) -> float | None:
+    """Return the score from which on a verdict with mean features is sure; None if none is."""
+    at = names.index(SCORE) + 1
+    if limit is None or not 0 < limit < 1 or coefficients[at] <= 0:
+        return None
+    usual = matrix(found, names).mean(axis=0)
+    usual[at] = 0.0
+    return round(float((log(limit / (1 - limit)) - usual @ coefficients) / coefficients[at]), 4)
 
 
 def weights_of(found: Sequence[Seen]) -> np.ndarray:
@@ -307,11 +320,11 @@ def logistic_fit(found: Sequence[Seen], names: Sequence[str], weights: np.ndarra
     scale = np.maximum(x.std(axis=0), 1e-6)
     scale[0] = 1.0
     coefficients = _newton(x / scale, y, weights) / scale
-    at = names.index(SCORE) + 1
-    if coefficients[at] >= 0:
+    at = list(names).index(SCORE) + 1 if SCORE in names else None
+    if at is None or coefficients[at] >= 0:
         return coefficients
     others = [name for name in names if name != SCORE]
-    return np.insert(logistic_fit(found, others, weights), at, 0.0) if others else np.zeros(2)
+    return np.insert(logistic_fit(found, others, weights), at, 0.0)
 
 
 def _newton(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -430,7 +443,7 @@ def share(found: Sequence[Seen]) -> float | None:
 def report(found: Sequence[Seen], document: dict[str, Any]) -> None:
     """Print the fits and what they mean."""
     print(json.dumps(document, indent=1))
-    for name in document["rules"]:
+    for name, _ in UNCALIBRATED.rules:
         mine = [one for one in found if one.rule == name]
         print(f"{name}: {len(mine)} verdicts, right {share(mine)}")
 

@@ -180,13 +180,16 @@ class GgufSettings(Block):
     timeout_s: Seconds = 60.0
 
 
+_BAND = "a number from 0 to 1, or null for as far as the first is not sure"
+
+
 class CascadeSettings(Block):
     """The block `cascade:`: the second backend is asked where the first is in doubt."""
 
     first: Name = "embedded"
     second: Name = None
-    low: Probability = 0.15
-    high: Probability = 0.85
+    low: Probability | None = Field(default=None, description=_BAND)
+    high: Probability | None = Field(default=None, description=_BAND)
 
 
 class AliasSettings(Block):

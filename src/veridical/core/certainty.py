@@ -34,13 +34,16 @@ class Kind(StrEnum):
 class Fit:
     """P(right) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
 
-    A verdict is sure whose P(right) is `sure_from` at least; None means that none is. A negative
-    weight of the score is a `ValueError`: a more extreme score never makes a verdict less sure.
+    A verdict is sure whose P(right) is `sure_from` at least; None means that none is. `sure_score`
+    is the score from which on one is that has the usual features otherwise, for those who know the
+    score alone. A negative weight of the score is a `ValueError`: a more extreme score never makes
+    a verdict less sure.
     """
 
     intercept: float
     weights: tuple[tuple[str, float], ...]
     sure_from: float | None
+    sure_score: float | None = None
 
     def __post_init__(self) -> None:
         numbers = [self.intercept, *(weight for _, weight in self.weights)]
@@ -90,6 +93,17 @@ class CertaintyModel:
         fit: Fit = getattr(self, kind.value)
         return fit
 
+    def band(self) -> tuple[float | None, float | None]:
+        """Return the P(supported) down to which flags are unsure, and up to which passes are.
+
+        As far as the score alone can tell; None where no verdict is sure.
+        """
+        flags = (self.contradicted.sure_score, self.not_supported.sure_score)
+        known = [score for score in flags if score is not None]
+        low = logistic(-max(known)) if len(known) == len(flags) else None
+        high = self.supported.sure_score
+        return low, None if high is None else logistic(high)
+
     def grounded(self, supported: Iterable[float]) -> float:
         """Return the probability that all claims are supported, given that of each.
 
@@ -131,7 +145,7 @@ def from_document(document: Mapping[str, Any]) -> CertaintyModel:
 
     Keys that are for people, such as the data it was fitted on, are passed over.
     """
-    rules = dict(UNCALIBRATED.rules) | document.get("rules", {})
+    rules: Mapping[str, Any] = document["rules"]
     return CertaintyModel(
         *(_fit(document[kind.value]) for kind in Kind),
         rules=tuple(sorted((name, float(p)) for name, p in rules.items())),
@@ -142,4 +156,9 @@ def from_document(document: Mapping[str, Any]) -> CertaintyModel:
 def _fit(document: Mapping[str, Any]) -> Fit:
     limit = document["sure_from"]
     weights = tuple((name, float(weight)) for name, weight in document["weights"].items())
-    return Fit(float(document["intercept"]), weights, None if limit is None else float(limit))
+    return Fit(
+        float(document["intercept"]),
+        weights,
+        None if limit is None else float(limit),
+        None if (score := document.get("sure_score")) is None else float(score),
+    )

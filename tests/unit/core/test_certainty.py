@@ -29,6 +29,7 @@ DOCUMENT: dict[str, Any] = {
     "supported": FIT,
     "contradicted": FIT | {"sure_from": None},
     "not_supported": FIT,
+    "rules": {"quantity_differs": 0.97},
     "exponent": 0.7,
     "data": {"rows": 10},
 }
@@ -41,14 +42,10 @@ def test_a_document_says_what_the_model_is() -> None:
     assert model.contradicted.sure_from is None
     assert model.exponent == 0.7
 
-
-def test_rules_that_a_document_does_not_name_are_sure_nevertheless() -> None:
-    rules = dict(from_document(DOCUMENT | {"rules": {"quantity_differs": 0.97}}).rules)
-    assert rules["quantity_differs"] == 0.97
-    assert rules["cited_id_does_not_exist"] == 1.0
+    assert model.rules == (("quantity_differs", 0.97),)
 
 
-@pytest.mark.parametrize("key", ["supported", "contradicted", "not_supported", "exponent"])
+@pytest.mark.parametrize("key", ["supported", "contradicted", "not_supported", "rules", "exponent"])
 def test_a_document_that_lacks_something_is_refused(key: str) -> None:
     with pytest.raises(KeyError):
         from_document({name: value for name, value in DOCUMENT.items() if name != key})
@@ -86,6 +83,13 @@ def test_a_more_extreme_score_never_turns_sure_into_unsure(
 def test_without_a_fit_the_probability_is_that_of_the_backend(p: float) -> None:
     found = UNCALIBRATED.supported.probability({SCORE: log_odds(p)})
     assert found == pytest.approx(min(max(p, 0.001), 0.999))
+
+
+def test_the_band_is_where_neither_flags_nor_passes_are_sure_by_their_score() -> None:
+    fit = FIT | {"sure_score": log_odds(0.9)}
+    model = from_document(DOCUMENT | {"supported": fit, "contradicted": fit, "not_supported": fit})
+    assert model.band() == pytest.approx((0.1, 0.9))
+    assert from_document(DOCUMENT).band() == (None, None)
 
 
 def test_a_fit_without_a_threshold_is_never_sure() -> None:

@@ -219,7 +219,7 @@ def test_what_fails_is_what_fail_on_says(
 def test_a_gate_that_fails_on_something_else_is_wrong_use(verifier: type[FakeVerifier]) -> None:
     result = run(*CHECK, "--fail-on", "unsure")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "fail_on must be 'any', 'sure' or 'contradicted'" in result.stderr
+    assert "--fail-on: must be 'any', 'sure' or 'contradicted'" in result.stderr
     assert verifier
 
 

@@ -59,12 +59,15 @@ def create(
     *,
     first: Backend,
     second: Backend,
-    low: float = LOW,
-    high: float = HIGH,
+    low: float | None = None,
+    high: float | None = None,
 ) -> Cascade:
     """Return a cascade of two backends; it has no model of its own.
 
-    Queries whose P(supported) by the first is from `low` to `high` go to the second, too.
+    Queries whose P(supported) by the first is from `low` to `high` go to the second, too. None is
+    as far as the first's verdicts are unsure, by what was fitted for it and by the score alone: the
+    other features are those of a claim, which is not known here. Where nothing was fitted, or no
+    verdict is sure, it is .15 and .85.
     `ConfigurationError` if these are no probabilities around the first's support threshold.
     """
     if model is not None:
@@ -81,8 +84,14 @@ class Cascade:
     """
 
     def __init__(
-        self, first: Backend, second: Backend, *, low: float = LOW, high: float = HIGH
+        self,
+        first: Backend,
+        second: Backend,
+        *,
+        low: float | None = None,
+        high: float | None = None,
     ) -> None:
+        low, high = _band(low, high, first.info)
         _ensure_band(low, high, first.info)
         self._first, self._second = first, second
         self._low, self._high = low, high
@@ -245,6 +254,17 @@ def _fingerprint(first: BackendInfo, second: BackendInfo, low: float, high: floa
     for info in (first, second):
         parts += [repr(info.support_threshold), repr(info.contradiction_threshold)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _band(low: float | None, high: float | None, first: BackendInfo) -> tuple[float, float]:
+    """Return the band around the first's threshold in which the second is asked."""
+    fitted = (None, None) if first.certainty is None else first.certainty.band()
+    below, above = (LOW if fitted[0] is None else fitted[0]), (fitted[1] or HIGH)
+    threshold = first.support_threshold
+    return (
+        min(below, threshold) if low is None else low,
+        max(above, threshold) if high is None else high,
+    )
 
 
 def _ensure_band(low: float, high: float, first: BackendInfo) -> None:

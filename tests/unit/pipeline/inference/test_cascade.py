@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.assessment import Savings
+from veridical.core.certainty import CertaintyModel, Fit, log_odds
 from veridical.core.measurements import (
     BackendInfo,
     Estimate,
@@ -102,6 +103,33 @@ def test_threads_that_ask_at_once_lose_no_count() -> None:
 def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
     second = FakeBackend(lambda _: pytest.fail("asked"), SECOND)
     assert len(ask(Cascade(small(0.99, 0.01), second), 2)) == 2
+
+
+def fitted(flag: float | None, passed: float | None) -> CertaintyModel:
+    """Return a model whose verdicts are sure from these scores on."""
+    sure = partial(Fit, 0.0, (("score", 1.0),), 0.9)
+    return CertaintyModel(sure(passed), sure(flag), sure(flag))
+
+
+@pytest.mark.parametrize(
+    ("model", "doubts"),
+    [
+        (fitted(log_odds(0.99), log_odds(0.98)), [0.011, 0.02, 0.16, 0.5, 0.84, 0.9, 0.979]),
+        (fitted(log_odds(0.7), log_odds(0.6)), [0.31, 0.5, 0.59]),
+        (fitted(None, None), [0.16, 0.5, 0.59, 0.84]),
+        (None, [0.16, 0.31, 0.5, 0.59, 0.84]),
+    ],
+    ids=["surer", "less sure", "never sure", "not fitted"],
+)
+def test_what_the_first_is_not_sure_of_goes_to_the_second(
+    model: CertaintyModel | None, doubts: list[float]
+) -> None:
+    outside = [0.002, 0.998]
+    first, second = small(*doubts, *outside), large(replace(fake_estimate(0.6, 0.1), model="l1"))
+    first.info = replace(FIRST, certainty=model)
+    second.info = replace(SECOND, support_threshold=0.5, contradiction_threshold=0.5)
+    ask(Cascade(first, second), len(doubts) + len(outside))
+    assert asked(second) == [str(i) for i in range(len(doubts))]
 
 
 def test_the_band_is_configurable() -> None:
