@@ -309,7 +309,9 @@ class Verifier:
             for item in bound:
                 whole, scrubbed = await anext(readings), await anext(readings)
                 verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
-                verdicts.append(self._rated(quote(verdict, whole, sources), policy))
+                verdicts.append(
+                    self._rated(quote(verdict, whole, sources, item.binding.nearest), policy)
+                )
                 if watch is not None:
                     watch.first_look(verdicts[-1])
         return verdicts

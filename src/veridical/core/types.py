@@ -282,6 +282,10 @@ class Piece:
         inside = self.span.start <= other.span.start and other.span.end <= self.span.end
         return self.source == other.source and inside
 
+    def overlaps(self, other: Piece) -> bool:
+        """Say whether the two stretches share some text."""
+        return self.source == other.source and self.span.overlaps(other.span)
+
 
 FURTHER = 2
 """The turn in which passages are read that are further off."""
@@ -313,9 +317,11 @@ class Binding:
     """Which evidence speaks for a claim, once whole and once with the cited part scrubbed.
 
     `windows_total` counts the windows that the evidence has; `with_evidence` are those chosen.
+    `nearest` are the sentences of the evidence that are nearest to the claim.
     """
 
     citations: tuple[Citation, ...]
     with_evidence: tuple[Passage, ...]
     without_evidence: tuple[Passage, ...]
     windows_total: int
+    nearest: tuple[Piece, ...] = ()

@@ -8,6 +8,7 @@ found only in a source that was not cited counts for p0, not for p1
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from typing import TYPE_CHECKING, Literal
 
 from veridical.core.types import FURTHER, Binding, Passage, Piece, Span
@@ -25,6 +26,9 @@ FOCUS_SHARE = 0.6
 
 SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
+
+SHOWN = 3
+"""Sentences that are known as the nearest to a claim, whichever passage decides."""
 
 SHORT_TOKENS = 400
 """Estimated tokens of a claim and its evidence up to which all of the evidence is read."""
@@ -102,7 +106,12 @@ class Binder:
             with_evidence=tuple(read),
             without_evidence=tuple(without or self._structure(nearest)),
             windows_total=len(scope.clips) or len(nearest),
+            nearest=self._nearest(scope, scores),
         )
+
+    def _nearest(self, scope: _Scope, scores: Scores) -> tuple[Piece, ...]:
+        ranked = nlargest(SHOWN, scope.parts, key=lambda part: scores.sentences[part.sentence])
+        return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
 
     def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:
         pieces = {

@@ -6,17 +6,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.types import Piece
 from veridical.core.verdicts import EvidenceSpan, Note, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.pipeline.judgement.status import decide
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Binding, Claim, Passage, Piece, Source
+    from veridical.core.types import Binding, Claim, Passage, Source
     from veridical.pipeline.judgement.aggregation import Reading
+
+SHOWN = 4
+"""Sentences that are shown of the evidence for a claim that it does not support."""
 
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
 
@@ -104,12 +108,26 @@ def _misattributed(verdict: Verdict, policy: Policy) -> bool:
     )
 
 
-def quote(verdict: Verdict, reading: Reading, sources: Mapping[str, Source]) -> Verdict:
-    """Return the verdict with the sentences that decided it."""
+def quote(
+    verdict: Verdict,
+    reading: Reading,
+    sources: Mapping[str, Source],
+    nearest: Sequence[Piece] = (),
+) -> Verdict:
+    """Return the verdict with the sentences that decided it.
+
+    Where those do not support the claim, the `nearest` ones are shown beside them: what they say
+    instead of it is what a reader looks for.
+    """
     if not verdict.claim.verifiable:
         return verdict
     role = _ROLES.get(verdict.status, Role.NEAREST)
-    return replace(verdict, evidence=tuple(evidence_spans(reading, role, sources)))
+    shown = list(evidence_spans(reading, role, sources))
+    if shown and role is not Role.SUPPORTS:
+        pieces = [Piece(each.source, each.span) for each in shown]
+        others = [near for near in nearest if not any(near.overlaps(piece) for piece in pieces)]
+        shown += _spans(others[: max(SHOWN - len(shown), 0)], Role.NEAREST, sources)
+    return replace(verdict, evidence=tuple(shown))
 
 
 def evidence_spans(
@@ -118,6 +136,12 @@ def evidence_spans(
     """Yield the sentences of the passage that a reading rests on."""
     if reading.passage is None:
         return
-    for piece in reading.passage.focus or reading.passage.pieces:
+    yield from _spans(reading.passage.focus or reading.passage.pieces, role, sources)
+
+
+def _spans(
+    pieces: Iterable[Piece], role: Role, sources: Mapping[str, Source]
+) -> Iterator[EvidenceSpan]:
+    for piece in pieces:
         text = piece.span.of(sources[piece.source].text)
         yield EvidenceSpan(piece.source, piece.span, text, role)

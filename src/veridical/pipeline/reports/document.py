@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
 from veridical.core.verdicts import Status
@@ -190,7 +191,7 @@ def _measured(verdict: Verdict) -> Document:
 def _grounds(verdict: Verdict) -> Document:
     return {
         "citations": [{"id": cite.id, "resolved": cite.resolved} for cite in verdict.citations],
-        "evidence": [_evidence(span) for span in verdict.evidence],
+        "evidence": [_evidence(verdict.claim.text, span) for span in verdict.evidence],
         "parts": [_part(part) for part in verdict.parts],
         "windows_scored": [_piece(piece) for piece in verdict.windows_scored],
         "windows_total": verdict.windows_total,
@@ -215,9 +216,14 @@ def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:
     }
 
 
-def _evidence(evidence: EvidenceSpan) -> Document:
+def _evidence(claim: str, evidence: EvidenceSpan) -> Document:
     place = {"source": evidence.source, **_span(evidence.span)}
-    return {**place, "text": evidence.text, "role": evidence.role.value}
+    found = {**place, "text": evidence.text, "role": evidence.role.value}
+    differs = marked(claim, evidence)
+    if differs:  # offsets into the claim's and the evidence's own text
+        sides = {"claim": differs.claim, "evidence": differs.evidence}
+        found["differs"] = {side: list(map(_span, spans)) for side, spans in sides.items()}
+    return found
 
 
 def _part(part: PartVerdict) -> Document:

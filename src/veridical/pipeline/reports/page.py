@@ -5,9 +5,10 @@ A browser counts UTF-16 units, so no offset ever reaches it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from veridical.core.differences import marked, pieces
 from veridical.core.types import Source, Span
 from veridical.core.verdicts import Role, Status
 from veridical.core.views import view
@@ -51,13 +52,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One piece of evidence in the details of a claim; `anchor` is None if it is not shown."""
+    """One piece of evidence in the details of a claim; `anchor` is None if it is not shown.
+
+    Its text comes in `pieces`, each with whether the claim differs in it.
+    """
 
     role: Role
     source: str
     line: int | None
     span: Span
-    text: str
+    pieces: tuple[tuple[str, bool], ...]
     anchor: str | None
 
 
@@ -231,12 +235,16 @@ class _Builder:
         )
 
     def _quotes(self, badge: Badge) -> Iterator[Quote]:
-        for index, evidence in enumerate(self.assessment.claims[badge.index].evidence):
+        verdict = self.assessment.claims[badge.index]
+        for index, evidence in enumerate(verdict.evidence):
             span, source = evidence.span, self.assessment.sources.get(evidence.source)
-            shown = source is not None and span.start < min(span.end, len(source.text))
+            there = source is not None and span.start < min(span.end, len(source.text))
             line = self.lines.of(source).at(span.start).line if source else None
-            anchor = _anchor(badge, index) if shown else None
-            yield Quote(evidence.role, evidence.source, line, span, one_line(evidence.text), anchor)
+            anchor = _anchor(badge, index) if there else None
+            shown = replace(evidence, text=one_line(evidence.text))
+            differs = marked(verdict.claim.text, shown).evidence
+            text = tuple(pieces(shown.text, differs))
+            yield Quote(evidence.role, evidence.source, line, span, text, anchor)
 
 
 def _anchor(badge: Badge, index: int) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veridical.core.assessment import Outcome
+from veridical.core.differences import marked
 from veridical.core.types import Span
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Role, Status
 from veridical.core.views import view
@@ -174,6 +175,7 @@ class _Terminal:
         yield from map(self._part, verdict.parts)
         for evidence in verdict.evidence[:_EVIDENCE_SHOWN]:
             yield self._evidence(evidence)
+            yield from self._differs(verdict.claim.text, evidence)
         if more := len(verdict.evidence[_EVIDENCE_SHOWN:]):
             yield self._row("", f"and {words.count(more, 'more piece')} of evidence")
         for note in verdict.notes:
@@ -198,6 +200,14 @@ class _Terminal:
     def _evidence(self, evidence: EvidenceSpan) -> _Row:
         label = self._ink(evidence.role.value, _STYLES[_ROLE_TONES[evidence.role]])
         return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
+
+    def _differs(self, claim: str, evidence: EvidenceSpan) -> Iterator[_Row]:
+        """Yield the words by which the claim differs from what is shown, if it does by some."""
+        found = marked(claim, evidence)
+        sides = ((found.claim, claim), (found.evidence, evidence.text))
+        said, there = (", ".join(span.of(text) for span in spans) for spans, text in sides)
+        if found:
+            yield self._row("differs", f"“{said}” in the claim, “{there}” there" if there else said)
 
     def _place(self, evidence: EvidenceSpan) -> str:
         span, source = evidence.span, self._assessment.sources.get(evidence.source)

@@ -136,3 +136,14 @@ def test_infinite_number_is_refused(report: Report) -> None:
     summary = replace(report.summary, max_gap_bits=float("inf"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         replace(report, summary=summary).to_json()
+
+
+def test_evidence_says_where_the_claim_differs_from_it(report: Report) -> None:
+    contradicted = report.claims[3]
+    place = replace(contradicted.evidence[0], text="It was painted orange")
+    changed = replace(report, claims=(replace(contradicted, evidence=(place,)),))
+    (found,) = changed.to_dict()["claims"][0]["evidence"]
+    assert found["differs"] == {
+        "claim": [{"start": 15, "end": 19}],
+        "evidence": [{"start": 15, "end": 21}],
+    }

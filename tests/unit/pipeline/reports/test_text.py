@@ -177,3 +177,12 @@ def test_no_text_can_steer_the_terminal(report: Report, text: str) -> None:
     hostile = replace(verdict, claim=claim, evidence=evidence)
     plain = to_plain(replace(report, answer=text, claims=(hostile,)))
     assert not set(plain) & set("\x1b\x9b\x07\x08\u202e\u2066\r")
+
+
+def test_the_words_by_which_a_claim_differs_are_said(report: Report) -> None:
+    contradicted = report.claims[3]
+    text = "It was painted orange"
+    place = replace(contradicted.evidence[0], text=text)
+    shown = to_plain(replace(report, claims=(replace(contradicted, evidence=(place,)),)))
+    assert "differs" in shown
+    assert "“blue” in the claim, “orange” there" in shown

@@ -1,0 +1,98 @@
+"""The words by which a claim and its evidence differ: 30 days where the evidence says 90.
+
+A number or a negation that the other text has nowhere is marked wherever it stands; other words
+where they stand for each other between words that both texts share. Paraphrase all the way through
+marks nothing but those numbers: there is no pair of words to show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Span
+from veridical.core.verdicts import Role
+from veridical.core.wording import Word, figure, negates, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from veridical.core.verdicts import EvidenceSpan
+
+MOST_WORDS = 400
+"""Words of a text that are compared: aligning takes more than linear time."""
+_REPLACED = 3
+"""So many words at most are shown as standing for others."""
+_TELLING = 4
+"""Letters that a word has at least if it is marked without being a number or a negation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Where the words stand, each in its own text: offsets in code points."""
+
+    claim: tuple[Span, ...] = ()
+    evidence: tuple[Span, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.claim or self.evidence)
+
+
+def differences(claim: str, evidence: str) -> Differences:
+    """Return the words of each text that the other one does not have, where that can be told.
+
+    >>> found = differences("Refunds take 30 days.", "A refund takes 90 days.")
+    >>> [span.of("Refunds take 30 days.") for span in found.claim]
+    ['30']
+    """
+    first, second = (words(text)[:MOST_WORDS] for text in (claim, evidence))
+    keys = [_key(word) for word in first], [_key(word) for word in second]
+    ours, theirs = set(keys[0]), set(keys[1])
+    replaced = list(_replaced(*keys))
+    mine = {i for i, key in enumerate(keys[0]) if key not in theirs and _counts(first[i])}
+    other = {i for i, key in enumerate(keys[1]) if key not in ours and _counts(second[i])}
+    mine |= {i for left, _ in replaced for i in left if keys[0][i] not in theirs}
+    other |= {i for _, right in replaced for i in right if keys[1][i] not in ours}
+    return Differences(_spans(first, mine), _spans(second, other) if mine else ())
+
+
+def marked(claim: str, evidence: EvidenceSpan) -> Differences:
+    """Return the differences to show: none where the evidence supports the claim."""
+    return Differences() if evidence.role is Role.SUPPORTS else differences(claim, evidence.text)
+
+
+def pieces(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool]]:
+    """Yield a text in pieces, each with whether it is one of the spans: in order, disjoint."""
+    at = 0
+    for span in spans:
+        yield text[at : span.start], False
+        yield span.of(text), True
+        at = span.end
+    yield text[at:], False
+
+
+def _key(word: Word) -> str:
+    folded = word.text.casefold()
+    return figure(folded) or ("not" if negates(folded) else folded[:6].removesuffix("s"))
+
+
+def _counts(word: Word) -> bool:
+    """Say whether a word differs in itself: a number, a unit or a negation."""
+    folded = word.text.casefold()
+    return bool(figure(folded)) or negates(folded)
+
+
+def _replaced(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[range, range]]:
+    """Yield what stands for what between words that both texts share."""
+    for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if tag == "replace" and b - a <= _REPLACED and d - c <= _REPLACED and a and c:
+            yield range(a, b), range(c, d)
+
+
+def _spans(found: Sequence[Word], marked: set[int]) -> tuple[Span, ...]:
+    return tuple(
+        Span(found[i].start, found[i].end)
+        for i in sorted(marked)
+        if _counts(found[i]) or len(found[i].text) >= _TELLING
+    )
