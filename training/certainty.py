@@ -53,11 +53,14 @@ Z = 1.28
 """For a lower bound with 90 % confidence on one side."""
 FEWEST = 20
 """No threshold is chosen on fewer verdicts."""
-NAMES = {
-    Kind.SUPPORTED: (SCORE, "coverage", "length"),
-    Kind.CONTRADICTED: (SCORE, "coverage", "length"),
-    Kind.NOT_SUPPORTED: (SCORE, "coverage", "length"),
+NAMES = (SCORE, "coverage", "length")
+RISING = {
+    Kind.SUPPORTED: (SCORE, "coverage"),
+    Kind.CONTRADICTED: (SCORE,),
+    Kind.NOT_SUPPORTED: (SCORE,),
 }
+"""Features whose weight is 0 at least, whatever the data say: errors that are small edits of the
+evidence would make a pass the less sure, the more of its words stand there."""
 
 
 @dataclass(frozen=True)
@@ -262,34 +265,32 @@ def by_rule(found: Iterable[Seen], precision: float) -> dict[str, float]:
 
 def fit_of(kind: Kind, found: Sequence[Seen], precision: float) -> dict[str, Any]:
     """Return the fit of a kind of verdict and its threshold."""
-    names = NAMES[kind]
-    weights = weights_of(found)
-    coefficients = logistic_fit(found, names, weights)
+    coefficients = logistic_fit(found, kind)
     out_of_fold = np.zeros(len(found))
     groups = sorted({one.group for one in found})
     fold = np.asarray([groups.index(one.group) % FOLDS for one in found])
     for number in range(FOLDS):
         rest = [one for one, mine in zip(found, fold, strict=True) if mine != number]
         if rest:
-            part = logistic_fit(rest, names, weights_of(rest))
-            out_of_fold[fold == number] = predicted(found, names, part)[fold == number]
+            part = logistic_fit(rest, kind)
+            out_of_fold[fold == number] = predicted(found, part)[fold == number]
     limit = threshold(found, out_of_fold, precision)
     return {
         "intercept": round(float(coefficients[0]), 4),
-        "weights": dict(zip(names, (round(float(b), 4) for b in coefficients[1:]), strict=True)),
+        "weights": dict(zip(NAMES, (round(float(b), 4) for b in coefficients[1:]), strict=True)),
         "sure_from": limit,
-        "sure_score": usual_score(found, names, coefficients, limit),
+        "sure_score": usual_score(found, coefficients, limit),
     }
 
 
 def usual_score(
-    found: Sequence[Seen], names: Sequence[str], coefficients: np.ndarray, limit: float | None
+    found: Sequence[Seen], coefficients: np.ndarray, limit: float | None
 ) -> float | None:
     """Return the score from which on a verdict with mean features is sure; None if none is."""
-    at = names.index(SCORE) + 1
+    at = NAMES.index(SCORE) + 1
     if limit is None or not 0 < limit < 1 or coefficients[at] <= 0:
         return None
-    usual = matrix(found, names).mean(axis=0)
+    usual = matrix(found).mean(axis=0)
     usual[at] = 0.0
     return round(float((log(limit / (1 - limit)) - usual @ coefficients) / coefficients[at]), 4)
 
@@ -304,27 +305,31 @@ def weights_of(found: Sequence[Seen]) -> np.ndarray:
     return weights * len(found) / weights.sum()
 
 
-def matrix(found: Sequence[Seen], names: Sequence[str]) -> np.ndarray:
+def matrix(found: Sequence[Seen]) -> np.ndarray:
     """Return a row for each verdict: 1, then its features."""
-    return np.asarray([[1.0, *(one.features[name] for name in names)] for one in found])
+    return np.asarray([[1.0, *(one.features[name] for name in NAMES)] for one in found])
 
 
-def predicted(found: Sequence[Seen], names: Sequence[str], coefficients: np.ndarray) -> np.ndarray:
+def predicted(found: Sequence[Seen], coefficients: np.ndarray) -> np.ndarray:
     """Return P(right) of each verdict."""
-    return 1 / (1 + np.exp(-matrix(found, names) @ coefficients))
+    return 1 / (1 + np.exp(-matrix(found) @ coefficients))
 
 
-def logistic_fit(found: Sequence[Seen], names: Sequence[str], weights: np.ndarray) -> np.ndarray:
-    """Return the coefficients, without the score if its weight were negative."""
-    x, y = matrix(found, names), np.asarray([one.right for one in found], dtype=float)
+def logistic_fit(found: Sequence[Seen], kind: Kind) -> np.ndarray:
+    """Return the coefficients; what has to rise and would fall is left out."""
+    x, weights = matrix(found), weights_of(found)
+    y = np.asarray([one.right for one in found], dtype=float)
     scale = np.maximum(x.std(axis=0), 1e-6)
     scale[0] = 1.0
-    coefficients = _newton(x / scale, y, weights) / scale
-    at = list(names).index(SCORE) + 1 if SCORE in names else None
-    if at is None or coefficients[at] >= 0:
-        return coefficients
-    others = [name for name in names if name != SCORE]
-    return np.insert(logistic_fit(found, others, weights), at, 0.0)
+    rising = [NAMES.index(name) + 1 for name in RISING[kind]]
+    used = list(range(x.shape[1]))
+    while True:
+        coefficients = np.zeros(x.shape[1])
+        coefficients[used] = _newton(x[:, used] / scale[used], y, weights) / scale[used]
+        falling = [at for at in rising if coefficients[at] < 0]
+        if not falling:
+            return coefficients
+        used.remove(min(falling, key=lambda at: coefficients[at] * scale[at]))
 
 
 def _newton(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.types import Exclusion, Skip
-from veridical.core.verdicts import Note, Status
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
 
 pytest.importorskip("fastapi")
 
@@ -69,8 +69,10 @@ def test_page_is_no_part_of_the_api(client: TestClient) -> None:
 
 def test_words_cover_everything_a_report_can_say(client: TestClient) -> None:
     words = json.loads(client.get("/page/words.json").content)
-    assert {*words["looks"]} == {*Status, "excluded"}
-    assert {*words["urgency"]} == {*Status, "excluded"}
+    unsure = {f"{status}_unsure" for status in DECIDED_BY_EVIDENCE}
+    assert {*words["looks"]} == {*Status, *unsure, "excluded"}
+    assert {*words["urgency"]} == {*Status, *unsure, "excluded"}
+    assert "please look" in words["please_look"]
     assert {*words["notes"]} == {*Note}
     assert {*words["unmeasured"]} == {*UnmeasuredReason}
     assert {*words["not_checked"]} == {*Exclusion, *Skip}
