@@ -48,6 +48,7 @@ class Note(StrEnum):
     SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
     PARTLY_SCORED = "partly_scored"
     OVER_EXTRAPOLATION = "over_extrapolation"
+    ANSWER_CUT_OFF = "answer_cut_off"
 
 
 class Certainty(StrEnum):
@@ -149,3 +150,17 @@ class Verdict:
     def please_look(self) -> bool:
         """Whether the evidence was read for or against the claim, and the verdict is not sure."""
         return self.checked and self.status in DECIDED_BY_EVIDENCE and not self.sure
+
+    def is_critical(self, gap_threshold_bits: float) -> bool:
+        """Say whether something has to be done about the claim.
+
+        It is so if the evidence opposes it, if it cites what does not exist, or if its gap is above
+        the threshold, of a supported claim, too; of a flagged one also if it was not measured.
+        What is merely too vague is not critical.
+        """
+        if not self.checked or self.status in {Status.UNVERIFIABLE, Status.UNDETERMINED}:
+            return False
+        if self.status in {Status.CONTRADICTED, Status.PHANTOM_CITATION}:
+            return True
+        gap = self.budget.gap_bits
+        return self.flagged if gap is None else gap > gap_threshold_bits

@@ -17,7 +17,7 @@ from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Estimate, Unmeasured
 from veridical.core.verdicts import Status
-from veridical.core.views import view
+from veridical.core.views import NOT_CARRIED, View, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,11 +73,16 @@ def _flag_reason(verdict: Verdict) -> str | None:
 
 
 def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
-    """Return the gap between a claim and its evidence; None if it has none of the six kinds."""
-    words = view(verdict)
+    """Return the gap between a claim and its evidence; None if it has none of the six kinds.
+
+    A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence pays
+    for a part of what it states.
+    """
+    words, bits = view(verdict), verdict.budget.gap_bits
+    if words.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
+        words = View("partial_support", None, NOT_CARRIED)
     if words.gap_type is None or words.action is None:
         return None
-    bits = verdict.budget.gap_bits
     kind = cast("GapType", words.gap_type)  # the table of views holds no other
     return EpistemicGap(
         claim_id=verdict.claim.id,
@@ -135,8 +140,8 @@ def hallucinations(
         overall_confidence=assessment.summary.overall_confidence,
         max_gap_bits=assessment.summary.max_gap_bits,
         has_critical_gaps=any(each.severity == "critical" for each in gaps),
-        should_retry=bool(assessment.failing),
-        retry_guidance=guidance(assessment.failing),
+        should_retry=bool(assessment.to_correct),
+        retry_guidance=guidance(assessment.to_correct),
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
         contradictions=contradictions,
