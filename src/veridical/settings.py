@@ -152,9 +152,7 @@ class Settings(BaseModel):
         kept = self.hallucination.cache_ttl
         if kept is None:
             return self
-        cache = self.cache.model_copy(
-            update={"ttl_s": kept, "path": self.cache.path or IN_MEMORY}
-        )
+        cache = self.cache.model_copy(update={"ttl_s": kept, "path": self.cache.path or IN_MEMORY})
         return self.model_copy(update={"cache": cache})
 
 

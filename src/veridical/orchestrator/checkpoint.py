@@ -150,7 +150,7 @@ def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
 
 
 def _noted(report: Report) -> Report:
-    """Return the report with a note on the last claim: the answer was cut off in it or behind it."""
+    """Return the report with a note on its last claim: the answer ends in it, or behind it."""
     if not report.claims:
         return report
     *others, last = report.claims

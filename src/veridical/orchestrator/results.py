@@ -177,7 +177,7 @@ class Answer:
 
     @property
     def left_out(self) -> Mapping[str, int] | None:
-        """How many assertions of `original` were not verified, by reason; see `Attempt.left_out`."""
+        """How many assertions of `original` were left out, by reason; see `Attempt.left_out`."""
         return self.best.left_out
 
     @property

@@ -12,8 +12,8 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.assessment import Outcome
 from veridical import Policy
+from veridical.core.assessment import Outcome
 from veridical.core.measurements import (
     Generated,
     Measurement,
@@ -273,7 +273,9 @@ def test_an_answer_of_any_length_is_verified_wholly_by_default(bridge: ModuleTyp
 @pytest.mark.spec("SPEC-16.28")
 def test_what_a_sample_and_a_limit_leave_out_is_counted_in_the_result(bridge: ModuleType) -> None:
     config = VerificationConfig(mode="sample", sample_rate=0.5, max_claims_per_response=1)
-    answer = bridge.process(Orchestrator(bridge.Script([bridge.GOOD]), bridge.verifier(), config=config))
+    answer = bridge.process(
+        Orchestrator(bridge.Script([bridge.GOOD]), bridge.verifier(), config=config)
+    )
     assert answer.left_out == {"not_sampled": 2, "over_limit": 1}
 
 
@@ -334,9 +336,11 @@ def test_output_verification_is_on_where_the_settings_say_so(bridge: ModuleType)
     orchestrator = Orchestrator(script, bridge.Spy(), settings=settings, on_failure="retry")
     answer = bridge.process(orchestrator)
     assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, 1)
-    lower = settings.model_copy(update={"verification": settings.verification.model_copy(
-        update={"gap_threshold_bits": 2.0}
-    )})
+    lower = settings.model_copy(
+        update={
+            "verification": settings.verification.model_copy(update={"gap_threshold_bits": 2.0})
+        }
+    )
     script = bridge.Script([bridge.INVENTED] * 3)
     again = Orchestrator(script, bridge.Spy(), settings=lower, on_failure="retry")
     assert len(bridge.process(again).attempts) == 2

@@ -38,7 +38,7 @@ def select(claims: ClaimSet, policy: Policy, answer: str = "") -> ClaimSet:
     """Return the claims, with those that the policy's mode and limit leave out marked as skipped.
 
     The same answer gives the same choice: a sample is drawn by a hash of each claim, its place,
-    `answer` and the policy's seed. A sentence that recurs in many answers is in some of the samples.
+    `answer` and the policy's seed. A sentence that recurs in answers is in some of their samples.
     """
     wanted = [claim for claim in claims.claims if claim.verifiable]
     skipped: dict[str, Skip] = {}
