@@ -249,6 +249,7 @@ def _started(work: Callable[[T], Awaitable[R]], deadline: float, item: T) -> asy
         with anyio.CancelScope(deadline=deadline):
             return await work(item)
         await anyio.sleep_forever()  # whoever set the deadline ends the caller, and that this
+        raise TimeoutError
 
     return asyncio.ensure_future(run())
 

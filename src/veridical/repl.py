@@ -127,7 +127,7 @@ def verify_claim(
     verdict = engine.run(partial(engine.verifier.verify, claim, sources, policy=policy))
     score = None
     if consistency:
-        score = engine.run(partial(engine.reasker.consistency, claim, sources)).value
+        score = engine.run(partial(engine.reasker.consistency, claim, sources))
     return verification(verdict, score)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import NOTHING, Taken
+
 if TYPE_CHECKING:
     from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, Claim, Piece, Span
@@ -107,7 +109,8 @@ class Verdict:
     """Everything that is known about one claim.
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
-    `stitched_scored` the sentences that were joined into further passages.
+    `stitched_scored` the sentences that were joined into further passages. `taken` is what
+    measuring the claim took.
 
     `probability_right` is how probable it is that the verdict is right: that what is supported is,
     and that what is flagged is not. It is None where no verdict was reached, and where the claim is
@@ -130,6 +133,7 @@ class Verdict:
     stitched_scored: tuple[Piece, ...] = ()
     certainty: Certainty = Certainty.UNSURE
     probability_right: float | None = None
+    taken: Taken = NOTHING
 
     @property
     def checked(self) -> bool:

@@ -35,13 +35,12 @@ _SAYS = {
 
 
 def annotate(report: Assessment) -> str:
-    """Return the answer with a mark at each claim to mark, and a legend behind it.
+    """Return the answer with a mark at each flagged or critical claim, and a legend.
 
     The mark is `[!1]` where the verdict is sure, `[?2]` where it is not.
 
-    Those are the flagged and the critical ones. No character of the answer is lost or moved to
-    another place. Claims inside a block of code get no mark, only a line of the legend. Without
-    such claims the answer is returned as it is.
+    No character of the answer is lost or moved to another place. Claims inside a block of code get
+    no mark, only a line of the legend. Without such claims the answer is returned as it is.
     """
     text, flagged = report.answer, report.to_mark
     if not flagged:

@@ -15,7 +15,7 @@ from veridical.core.epistemic import (
 )
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Taken, Unmeasured
 from veridical.core.verdicts import Status
 from veridical.core.views import NOT_CARRIED, View, view
 
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
     from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
-    from veridical.core.similarity import Contradictions
+    from veridical.core.similarity import Consistency, Contradictions
     from veridical.core.verdicts import Verdict
 
 _ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
 
 
-def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVerification:
+def verification(verdict: Verdict, consistency: Consistency | None = None) -> ClaimVerification:
     """Return a verdict as a `ClaimVerification`; what was not measured is None."""
-    budget, claim = verdict.budget, verdict.claim
+    budget, claim, took = verdict.budget, verdict.claim, verdict.taken
+    if consistency is not None:
+        took += consistency.taken
     cited = [cite.source or cite.id for cite in verdict.citations]
     support = _supported(verdict.p1)
     return ClaimVerification(
@@ -42,7 +44,7 @@ def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVer
         evidence_ids=tuple(dict.fromkeys(cited or [span.source for span in verdict.evidence])),
         evidence_support=support,
         evidence_dependence=verdict.dependence,
-        consistency_score=consistency,
+        consistency_score=None if consistency is None else consistency.value,
         confidence_justified=budget.justified,
         evidence_gap_bits=budget.gap_bits,
         is_flagged=verdict.flagged,
@@ -59,6 +61,8 @@ def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVer
         notes=verdict.notes,
         evidence=verdict.evidence,
         unmeasured=verdict.p1.reason.value if isinstance(verdict.p1, Unmeasured) else None,
+        tokens=took.tokens,
+        cost_usd=took.cost_usd,
         verdict=verdict,
     )
 
@@ -130,6 +134,9 @@ def hallucinations(
     undetermined = sum(verdict.status is Status.UNDETERMINED for verdict in checked)
     found = (gap(verdict, assessment.policy) for verdict in checked)
     gaps = tuple(each for each in found if each is not None)
+    took = Taken(assessment.summary.tokens, assessment.summary.cost_usd)
+    if contradictions is not None:
+        took += contradictions.taken
     return HallucinationReport(
         response_id=short_hash(assessment.answer),
         total_claims=len(checked) + len(left_out),
@@ -145,6 +152,8 @@ def hallucinations(
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
         contradictions=contradictions,
+        tokens=took.tokens,
+        cost_usd=took.cost_usd,
         report=assessment,
     )
 
@@ -164,6 +173,8 @@ def not_verified(response: str, why: SkipReason) -> HallucinationReport:
         should_retry=False,
         retry_guidance=None,
         skipped=why,
+        tokens=0,
+        cost_usd=0.0,
     )
 
 

@@ -106,8 +106,8 @@ class Judged:
         """What stands in the place of a text that is withheld."""
         checked = self.report.summary.claims_checked if self.report is not None else 0
         return (
-            f"This answer was withheld: {len(self.to_correct)} of {checked} checked claims could not be"
-            " confirmed by the sources."
+            f"This answer was withheld: {len(self.to_correct)} of {checked} checked claims could"
+            " not be confirmed by the sources."
         )
 
 

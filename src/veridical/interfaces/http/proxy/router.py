@@ -104,8 +104,8 @@ def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
     """Return the routes `/v1/chat/completions`, `/v1/responses` and `/v1/models` of the proxy.
 
     `verifier` is open as long as the application runs; requests change `policy` (default: its own).
-    Of whole `settings`, those of the blocks `verification` and `hallucination` hold for the answers,
-    too, except `on_failure` and `max_retries`, for which the block `proxy` has its own.
+    Of whole `settings`, the blocks `verification` and `hallucination` hold for the answers, too,
+    except `on_failure` and `max_retries`, for which the block `proxy` has its own.
     `dependencies` hold for each route. `forward_authorization` says, or says of a request, whether
     its header `Authorization` is for the upstream: not where that holds a key of this service.
     `shed` is told of each answer that is left unverified for `max_concurrent_checks`.
