@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 
 from veridical.core.measurements import (
+    Billed,
     Generated,
     Measurement,
     Query,
@@ -307,4 +308,5 @@ class Decomposer:
 
 
 def _failed(detail: str) -> Unmeasured:
-    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
+    """Return a failure of which nobody knows what it took."""
+    return Billed(UnmeasuredReason.BACKEND_ERROR, detail)

@@ -85,7 +85,8 @@ class Policy:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             msg = "seed must be a whole number from 0"
             raise ConfigurationError(msg, hint="0 is the default")
-        if not isinstance(self.parallel, bool):
+        parallel: object = self.parallel
+        if not isinstance(parallel, bool):
             msg = "parallel must be True or False"
             raise ConfigurationError(msg, hint="True is the default")
 

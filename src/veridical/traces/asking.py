@@ -58,7 +58,7 @@ class Asking:
     def audits(self) -> bool:
         """Return whether claims are verified without being asked to, as the settings have it."""
         block = self.settings.hallucination
-        return block.enabled and block.trace_auditing.enabled
+        return bool(block.enabled) and block.trace_auditing.enabled
 
     @property
     def auditor(self) -> str | None:

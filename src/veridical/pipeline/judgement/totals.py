@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from veridical.core.certainty import CertaintyModel
 
+
 def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     verdicts: Sequence[Verdict],
     measured: Sequence[Measurement] = (),

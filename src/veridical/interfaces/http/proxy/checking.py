@@ -80,9 +80,9 @@ class Judged:
         return None if self.report is None else len(self.report.flagged)
 
     @property
-    def to_correct(self) -> tuple[Verdict, ...]:
+    def to_mark(self) -> tuple[Verdict, ...]:
         """The claims that are flagged or critical."""
-        return () if self.report is None else self.report.to_correct
+        return () if self.report is None else self.report.to_mark
 
     @property
     def marked(self) -> str:
@@ -92,7 +92,7 @@ class Judged:
     @property
     def legend(self) -> str:
         """What can be said of the flagged claims behind a text that has been sent already."""
-        if self.report is None or not self.to_correct:
+        if self.report is None or not self.to_mark:
             return ""
         # Claims in code get no mark but are named in the legend: here all are to be named.
         named = [
@@ -106,7 +106,7 @@ class Judged:
         """What stands in the place of a text that is withheld."""
         checked = self.report.summary.claims_checked if self.report is not None else 0
         return (
-            f"This answer was withheld: {len(self.to_correct)} of {checked} checked claims could"
+            f"This answer was withheld: {len(self.to_mark)} of {checked} checked claims could"
             " not be confirmed by the sources."
         )
 

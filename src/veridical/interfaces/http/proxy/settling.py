@@ -41,7 +41,7 @@ class Settling:
         self._marked = {
             index: one
             for index, one in texts.items()
-            if marks and one.to_correct and index not in self._withheld
+            if marks and one.to_mark and index not in self._withheld
         }
 
     @property
