@@ -5,14 +5,20 @@ A backend estimates, a text model takes answers apart; neither can break the hos
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from veridical.core.measurements import (
+    Billed,
     Generated,
     Measurement,
     Query,
@@ -26,7 +32,15 @@ from veridical.pipeline.evidence import joined
 from veridical.pipeline.judgement import Reading, combine, decides
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncGenerator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from veridical.core.measurements import TextRequest
     from veridical.core.policy import Policy
@@ -35,10 +49,16 @@ if TYPE_CHECKING:
     from veridical.pipeline.claims.decomposition import Piece
 
 CHUNK = 64
-"""Queries that go to the backend at once; progress is told after each chunk."""
+"""Queries that go to the backend in one batch; progress is told after each."""
+
+AT_ONCE = 8
+"""Batches of one answer that are under way at once at most."""
 
 PIECES = 4
 """Pieces of an answer that a text model is asked to take apart at once."""
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
 
@@ -86,11 +106,11 @@ def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 
 
 class Asker:
-    """Puts queries to a backend, in chunks; whatever it does wrong becomes `Unmeasured`.
+    """Puts queries to a backend, in batches; whatever it does wrong becomes `Unmeasured`.
 
+    Several batches are under way at once if the policy says `parallel`, else one after the other.
     Where what is nearest decides, the rest is not read
-    (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far, in the order of
-    asking.
+    (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far.
     """
 
     def __init__(
@@ -108,6 +128,7 @@ class Asker:
         self._question = question
         self._progress = progress
         self._total = 0
+        self._turns = anyio.Semaphore(AT_ONCE)
         self.measured: list[Measurement] = []
 
     async def read(
@@ -123,14 +144,21 @@ class Asker:
         items = [self._item(claim, self._as_read(passages), policy) for claim, passages in contexts]
         self._total += sum(item.first for item in items)
         self._tell()
-        for group in _groups(items, self._batch_size):
-            for number in range(max(len(item.turns) for item in group)):
-                asked = [(item, query) for item in group for query in item.turn(number, policy)]
-                self._total += len(asked) if number else 0
-                await self._measure(asked)
+        groups = list(_groups(items, self._batch_size))
+        at_once = AT_ONCE if policy.parallel else 1
+        self._turns = anyio.Semaphore(at_once)
+        async for group in _in_turn(groups, partial(self._read_group, policy), at_once):
             for item in group:
                 found = combine(item.passages, item.measured, policy)
                 yield found if item.passages else Reading(_NOT_ASKED)
+
+    async def _read_group(self, policy: Policy, group: list[_Item]) -> list[_Item]:
+        """Measure a group of items, turn by turn; what is decided is asked nothing more."""
+        for number in range(max(len(item.turns) for item in group)):
+            asked = [(item, query) for item in group for query in item.turn(number, policy)]
+            self._total += len(asked) if number else 0
+            await self._measure(asked)
+        return group
 
     def _item(self, claim: str, passages: tuple[Passage, ...], policy: Policy) -> _Item:
         queries = self._queries(claim, passages)
@@ -145,13 +173,21 @@ class Asker:
     async def _measure(self, queries: Iterable[tuple[_Item, Query]]) -> None:
         """Put the queries, and hand each item its answers."""
         waiting = list(queries)
-        for start in range(0, len(waiting), self._batch_size):
-            chunk = waiting[start : start + self._batch_size]
-            measured = await self._estimate([query for _, query in chunk])
-            for (item, _), found in zip(chunk, measured, strict=True):
-                item.measured.append(found)
-            self.measured += measured
-            self._tell()
+        starts = range(0, len(waiting), self._batch_size)
+        batches = [waiting[start : start + self._batch_size] for start in starts]
+        answers = _in_turn(batches, self._in_my_turn, len(batches))
+        async with aclosing(answers):
+            for batch in batches:
+                measured = await anext(answers)
+                for (item, _), found in zip(batch, measured, strict=True):
+                    item.measured.append(found)
+
+    async def _in_my_turn(self, batch: Sequence[tuple[_Item, Query]]) -> Sequence[Measurement]:
+        async with self._turns:
+            measured = await self._estimate([query for _, query in batch])
+        self.measured += measured
+        self._tell()
+        return measured
 
     def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         whole = self._backend.info.reads is Reads.WHOLE
@@ -177,6 +213,43 @@ class Asker:
         if len(measured) != len(queries):
             return [_failed("wrong number of measurements")] * len(queries)
         return [m if isinstance(m, Measurement) else _failed("not a measurement") for m in measured]
+
+
+async def _in_turn(
+    items: Sequence[T], work: Callable[[T], Awaitable[R]], at_once: int
+) -> AsyncGenerator[R]:
+    """Yield what `work` returns for each item, in order, with so many of them under way at once.
+
+    The next one begins as soon as there is room, whoever reads what was yielded. What is under way
+    ends with its reader, or with an error of one of them.
+    """
+    if at_once == 1 or len(items) == 1:
+        for item in items:
+            yield await work(item)
+        return
+    waiting, started = iter(items), partial(_started, work, anyio.current_effective_deadline())
+    running = deque(started(item) for item in islice(waiting, at_once))
+    try:
+        while running:
+            yield await running[0]
+            running.popleft()
+            running.extend(started(item) for item in islice(waiting, 1))
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+def _started(work: Callable[[T], Awaitable[R]], deadline: float, item: T) -> asyncio.Task[R]:
+    """Return a task that knows the deadline around its caller: a task of its own has none."""
+
+    async def run() -> R:
+        with anyio.CancelScope(deadline=deadline):
+            return await work(item)
+        await anyio.sleep_forever()  # whoever set the deadline ends the caller, and that this
+        raise TimeoutError
+
+    return asyncio.ensure_future(run())
 
 
 class Decomposer:
@@ -232,4 +305,5 @@ class Decomposer:
 
 
 def _failed(detail: str) -> Unmeasured:
-    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
+    """Return a failure of which nobody knows what it took."""
+    return Billed(UnmeasuredReason.BACKEND_ERROR, detail)

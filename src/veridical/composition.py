@@ -17,6 +17,7 @@ from veridical.verifier import Verifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
     from veridical.memory import Memory
@@ -49,16 +50,35 @@ TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"}
 """What the block of a backend says that holds for the text model of the same name, too."""
 
 
-def build_verifier(settings: Settings, *, backend: str | Backend | None = None) -> Verifier:
-    """Return the verifier that the settings describe; `backend` overrides theirs."""
+def build_verifier(
+    settings: Settings,
+    *,
+    backend: str | Backend | None = None,
+    policy: Policy | None = None,
+    operation: Operation = "check",
+) -> Verifier:
+    """Return the verifier that the settings describe; `backend` and `policy` override theirs.
+
+    `operation` says what it is for, and with that who is asked and how long estimates are kept.
+    """
+    named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
-        build_backend(settings, settings.backend if backend is None else backend),
-        policy=settings.to_policy(),
+        build_backend(settings, named, operation=operation),
+        policy=policy or settings.to_policy(),
         claims_model=_claims_model(settings),
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
     )
+
+
+def backend_of(settings: Settings, operation: Operation) -> str:
+    """Return the name of who is asked in an operation."""
+    if operation == "check":
+        return settings.backend
+    if operation == "output" and settings.verification.verification_model is not None:
+        return settings.verification.verification_model
+    return hallucination_backend(settings, operation)
 
 
 def _claims_model(settings: Settings) -> TextModel | None:
@@ -297,11 +317,10 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
         gate = block.enabled and block.memory_gate.enabled
     if not gate:
         return _closing(Memory(store, embeddings=embeddings), store)
-    named = hallucination_backend(settings, "memory")
-    backend = build_backend(settings, named, operation="memory")
+    backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")
     policy = settings.to_policy()
     made = MemoryGate(
-        build_verifier(settings, backend=backend),
+        build_verifier(settings, backend=backend, operation="memory"),
         backend,
         rules=GateRules(
             policy.gap_threshold_bits,
@@ -332,11 +351,16 @@ def build_embeddings(settings: Settings) -> EmbeddingModel | None:
 
 
 def hallucination_backend(settings: Settings, operation: Operation) -> str:
-    """Return who a host asks by itself; what is configurable is so for each operation."""
-    block = settings.hallucination.backend
-    if block.type == "configurable":
-        return getattr(settings.aliases, operation) or block.default or settings.backend
-    return block.type or block.default or settings.backend
+    """Return who a host asks by itself; what is configurable is so for each operation.
+
+    `default` stands in where there is no type, or nothing that its type stands for.
+    """
+    block, aliases = settings.hallucination.backend, settings.aliases.model_dump()
+    default = block.default or settings.backend
+    key = operation if block.type == "configurable" else block.type
+    if block.type is None or (key in aliases and aliases[key] is None and block.default):
+        return default
+    return aliases[operation] or default if block.type == "configurable" else block.type
 
 
 def _closing(memory: Memory, *parts: object) -> Memory:

@@ -7,17 +7,20 @@ nothing else; without one, the answer is read against those steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.audits import Needed, PostHoc, PostHocVerdict
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
+    UNKNOWN,
     Estimate,
     Generated,
+    Taken,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
+    taken,
 )
 from veridical.core.strict_json import parse_evidence_json
 from veridical.core.types import Source
@@ -93,7 +96,9 @@ async def check_post_hoc(
     else:
         found = await _derived(trace.question, trace.answer, premises, executor)
     p = whole.p1.supported if isinstance(whole.p1, Estimate) else None
-    return replace(found, p=p, premises=tuple(source.id for source in premises), needed=needed)
+    shown = tuple(source.id for source in premises)
+    took = sum(read.taken, found.taken)
+    return replace(found, p=p, premises=shown, needed=needed, taken=took)
 
 
 def _premises(trace: Trace, audited: Sequence[StepAudit]) -> list[Source]:
@@ -127,6 +132,8 @@ class _Answer:
     premises: Sequence[Source]
     verifier: Verifier
     policy: Policy | None
+    taken: list[Taken] = field(default_factory=list)
+    """What each reading took so far."""
 
     async def stands_to(self, premises: Sequence[Source]) -> Verdict:
         """Return the verdict on the answer against premises: that on the worst of its claims."""
@@ -134,12 +141,12 @@ class _Answer:
         texts = [claim.text for claim in found if claim.assertive and not claim.vague]
         if not texts or len(texts) > MOST_CLAIMS:
             texts = [self.text]
-        return deciding(
-            [
-                await self.verifier.verify(text, premises, self.question, policy=self.policy)
-                for text in texts
-            ]
-        )
+        verdicts = [
+            await self.verifier.verify(text, premises, self.question, policy=self.policy)
+            for text in texts
+        ]
+        self.taken.extend(verdict.taken for verdict in verdicts)
+        return deciding(verdicts)
 
 
 async def _needed(answer: _Answer, whole: Verdict) -> Needed:
@@ -164,27 +171,27 @@ async def _needed(answer: _Answer, whole: Verdict) -> Needed:
 async def _derived(
     question: str, answer: str, premises: Sequence[Source], executor: Executor
 ) -> PostHoc:
-    derived = await _derive(question, premises, executor)
+    derived, took = await _derive(question, premises, executor)
     if isinstance(derived, Unmeasured):
         rule = f"the_executor_failed:{derived.reason.value}"
-        return PostHoc(PostHocVerdict.UNDETERMINED, rule, "text_model")
+        return PostHoc(PostHocVerdict.UNDETERMINED, rule, "text_model", taken=took)
     if derived is None:
         rule = "the_executor_could_not_derive_an_answer"
-        return PostHoc(PostHocVerdict.NOT_DERIVABLE, rule, "text_model")
+        return PostHoc(PostHocVerdict.NOT_DERIVABLE, rule, "text_model", taken=took)
     same, similarity = same_answer(answer, derived, question), None
     if same is None:
         found = await semantic_similarity(answer, derived, executor.backend, question=question)
-        similarity = found.value
+        similarity, took = found.value, took + found.taken
     verdict, rule = by_comparison(same, similarity)
-    return PostHoc(verdict, rule, "text_model", derived=derived, similarity=similarity)
+    return PostHoc(verdict, rule, "text_model", derived=derived, similarity=similarity, taken=took)
 
 
 async def _derive(
     question: str, premises: Sequence[Source], executor: Executor
-) -> str | Unmeasured | None:
-    """Return what a text model derives from premises alone; None if it says nothing follows."""
+) -> tuple[str | Unmeasured | None, Taken]:
+    """Return what a text model derives from premises alone, None if nothing, and what it took."""
     if executor.model is None:
-        return Unmeasured(UnmeasuredReason.DISABLED, "no text model")
+        return Unmeasured(UnmeasuredReason.DISABLED, "no text model"), Taken()
     statements = fenced("\n".join(f"- {' '.join(source.text.split())}" for source in premises))
     user = f"Statements:\n{statements}\n\nQuestion:\n{fenced(question)}"
     request = TextRequest(_SYSTEM, user, _SCHEMA, ANSWER_TOKENS)
@@ -193,8 +200,8 @@ async def _derive(
     except VeridicalError:
         raise
     except Exception as error:  # noqa: BLE001 -- a model's bug must not break the host
-        return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
-    return reply if isinstance(reply, Unmeasured) else _parsed(reply)
+        return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__), UNKNOWN
+    return (reply if isinstance(reply, Unmeasured) else _parsed(reply)), taken(reply)
 
 
 def _parsed(reply: Generated) -> str | Unmeasured | None:

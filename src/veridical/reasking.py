@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Literal
 
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
+    Billed,
     Estimate,
     Generated,
     Query,
+    Taken,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
+    taken,
 )
 from veridical.core.policy import Policy
 from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
@@ -106,7 +109,8 @@ async def sample_answers(
 def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
     if isinstance(found, Generated) and (found.cut_off or not found.text.strip()):
         detail = "the answer was cut off" if found.cut_off else "the answer is empty"
-        return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
+        failure = Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
+        return Billed.of(failure, taken(found))
     return found
 
 
@@ -140,12 +144,15 @@ class Reasker:
     async def _by_re_asking(self, question: str, answer: str, model: TextModel) -> Dependence:
         again = await answer_without_evidence(question, model)
         if isinstance(again, Unmeasured):
-            return Dependence(value=None, reason=again.reason.value, method="re_asking")
+            return Dependence(
+                value=None, reason=again.reason.value, method="re_asking", taken=taken(again)
+            )
         similarity = await self._similarity(answer, again.text, question)
         return Dependence(
             value=None if similarity.value is None else 1.0 - similarity.value,
             reason=similarity.reason,
             method="re_asking",
+            taken=taken(again) + similarity.taken,
             similarity=similarity,
             answer_without=again.text,
         )
@@ -165,6 +172,7 @@ class Reasker:
             value=mean(found) if found else None,
             reason=None if found else _why_none(checked),
             method="scrubbing",
+            taken=Taken(report.summary.tokens, report.summary.cost_usd),
             claims_measured=len(found),
             claims_total=len(checked),
         )
@@ -181,9 +189,9 @@ class Reasker:
         ensure_text(claim, "the claim")
         sources = list(as_sources(evidence).values())
         method: Literal["rules", "text_model"] = "rules" if self.model is None else "text_model"
-        written = await self._reword(claim, wordings)
+        written, took = await self._reword(claim, wordings)
         if isinstance(written, Unmeasured):
-            return Consistency(value=None, reason=written.reason.value, method=method)
+            return Consistency(value=None, reason=written.reason.value, method=method, taken=took)
         kept = [text for text in written if same_facts(claim, text)]
         texts = tuple(dict.fromkeys([claim, *kept]))[: wordings + 1]
         verdicts = [await self.verifier.verify(text, sources) for text in texts]
@@ -195,14 +203,16 @@ class Reasker:
             value=1.0 - mean(differences) if differences else None,
             reason=None if differences else reason,
             method=method,
+            taken=sum((verdict.taken for verdict in verdicts), took),
             wordings=texts,
             probabilities=found,
             refused=len(written) - len(kept),
         )
 
-    async def _reword(self, claim: str, n: int) -> list[str] | Unmeasured:
+    async def _reword(self, claim: str, n: int) -> tuple[list[str] | Unmeasured, Taken]:
+        """Return a claim in other words, and what writing them took."""
         if self.model is None:
-            return rewordings(claim)[:n]
+            return rewordings(claim)[:n], Taken()
         texts: dict[str, object] = {"type": "array", "items": {"type": "string"}, "maxItems": n}
         schema = {
             "type": "object",
@@ -212,7 +222,8 @@ class Reasker:
         }
         user = f'{fenced(claim)}\n\nWrite it in {n} other ways: {{"rewordings": [...]}}'
         found = _whole(await self.model.generate(TextRequest(_REWORD, user, schema, 512)))
-        return found if isinstance(found, Unmeasured) else _parsed(found.text)
+        parsed = found if isinstance(found, Unmeasured) else _parsed(found.text)
+        return parsed, taken(found)
 
 
 def _parsed(reply: str) -> list[str] | Unmeasured:
@@ -261,6 +272,7 @@ async def answer_consistency(
         value=None if lost else mean(values),
         reason=lost[0] if lost else None,
         method="samples",
+        taken=sum((each.taken for each in found), Taken()),
         wordings=tuple(answers),
     )
 

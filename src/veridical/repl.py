@@ -127,7 +127,7 @@ def verify_claim(
     verdict = engine.run(partial(engine.verifier.verify, claim, sources, policy=policy))
     score = None
     if consistency:
-        score = engine.run(partial(engine.reasker.consistency, claim, sources)).value
+        score = engine.run(partial(engine.reasker.consistency, claim, sources))
     return verification(verdict, score)
 
 
@@ -228,7 +228,8 @@ def audit_trace(
 
     A step is a text, or `{"claim": ..., "cites": [...], "context": ...}`; its context counts for it
     and for all later steps, as do earlier steps that came out ENTAILED. With an answer, it is
-    derived again from the entailed steps: by the text model if there is a question and a model.
+    derived again from the entailed steps: by the text model if there is a question and a model;
+    unless `hallucination.trace_auditing.check_post_hoc` is off.
 
         >>> audit_trace(["It opened in 1998."], "Opened in 1998.", answer="1998").post_hoc.verdict
         <PostHocVerdict.DERIVABLE: 'derivable'>
@@ -242,13 +243,14 @@ def audit_trace(
         question=trace.question if question is None else question,
         answer=trace.answer if answer is None else answer,
     )
+    wanted = engine.settings.hallucination.trace_auditing.check_post_hoc
     call = partial(
         auditing.audit,
         trace,
         engine.verifier,
         sources=None if sources is None else _sources(sources),
         policy=engine.policy,
-        executor=auditing.Executor(engine.backend, engine.model),
+        executor=auditing.Executor(engine.backend, engine.model) if wanted else None,
     )
     return engine.run(call)
 
@@ -354,9 +356,10 @@ def llm(query: str, context: str | Sources | None = None, verify: bool = True) -
         raise BackendError(msg, hint="Check that its service runs, and the settings")
     if not verify:
         return Answer(found.text)
-    if not engine.settings.verification.enabled:
+    if not engine.settings.verifies_answers:
         return Answer(found.text, not_verified(found.text, "disabled"))
-    return Answer(found.text, detect_hallucinations(found.text, context))
+    skip = engine.settings.verification.skip_short
+    return Answer(found.text, detect_hallucinations(found.text, context, skip_short=skip))
 
 
 def namespace() -> dict[str, Any]:

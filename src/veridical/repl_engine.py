@@ -93,7 +93,7 @@ class Engine:
         """Return the verifier over the backend."""
         from veridical.composition import build_verifier
 
-        return build_verifier(self.settings, backend=self.backend)
+        return build_verifier(self.settings, backend=self.backend, policy=self.policy)
 
     @property
     def reasker(self) -> Reasker:

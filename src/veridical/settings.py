@@ -14,10 +14,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
+from veridical.settings_aliases import conflicts, spread
 from veridical.settings_blocks import (
     AliasSettings,
     AnthropicSettings,
@@ -57,6 +67,12 @@ FLAGS = {
     "evidence_quote_fail_on_all_rejected": "fail-on-all-rejected",
 }
 """Options that go by other names than their keys."""
+
+TWO_VALUES = "two_values"
+"""The type of the error that a setting is set to different values by different names."""
+
+IN_MEMORY = ":memory:"
+"""The path of a cache that ends with the process."""
 
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
@@ -100,6 +116,20 @@ class Settings(BaseModel):
     telemetry: TelemetrySettings = TelemetrySettings()
     proxy: ProxySettings = ProxySettings()
 
+    @model_validator(mode="after")
+    def _have_one_value_each(self) -> Self:
+        """Give settings that go by several names the value that one of them is set to."""
+        said = _flatten(self.model_dump(exclude_unset=True))
+        for first, other in conflicts(said):
+            message = "{key} differs from {first}, which is the same setting"
+            raise PydanticCustomError(TWO_VALUES, message, {"key": other, "first": first})
+        for key, value in spread(said).items():
+            if value is not None and said.get(key) is None:
+                name, _, rest = key.partition(".")
+                # Frozen for everybody else; `model_fields_set` still says what was set.
+                self.__dict__[name] = _with(getattr(self, name), rest, value)
+        return self
+
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
         """Return the settings in force; an override of None is one that was not given."""
@@ -109,12 +139,21 @@ class Settings(BaseModel):
         """Return the policy block as the value the pipeline works with."""
         return Policy(**self.policy.model_dump())
 
+    @property
+    def verifies_answers(self) -> bool:
+        """Whether an orchestrator, the proxy and `llm` verify answers."""
+        return self.verification.enabled and self.hallucination.enabled is not False
+
     def for_host(self) -> Settings:
-        """Return these with estimates kept as long as the block `hallucination` says."""
+        """Return these with estimates kept as long as the block `hallucination` says.
+
+        Where they are kept is what `cache.path` says, else in memory.
+        """
         kept = self.hallucination.cache_ttl
         if kept is None:
             return self
-        return self.model_copy(update={"cache": self.cache.model_copy(update={"ttl_s": kept})})
+        cache = self.cache.model_copy(update={"ttl_s": kept, "path": self.cache.path or IN_MEMORY})
+        return self.model_copy(update={"cache": cache})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +176,9 @@ class Layers:
         return {key: (value, layer) for layer in self.layers for key, value in layer.values.items()}
 
     def merged(self) -> dict[str, Any]:
-        """Return the values in force, nested."""
-        return _nest({key: value for key, (value, _) in self.effective().items()})
+        """Return the values that were set, nested; the defaults are those of `Settings`."""
+        found = self.effective().items()
+        return _nest({key: value for key, (value, layer) in found if layer.kind != "default"})
 
 
 @dataclass(slots=True)
@@ -188,7 +228,7 @@ def _file_layer(config: Path | None, problems: _Problems) -> Layer:
         values = _flatten(Settings.model_validate(raw).model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, lambda key: f"{path}: {key}", problems)
-    return Layer("file", values, dict.fromkeys(values, str(path)))
+    return _layer("file", values, dict.fromkeys(values, str(path)))
 
 
 def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
@@ -218,7 +258,7 @@ def _validated_env(
         typed = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, lambda key: f"environment: {places.get(key, _env_name(key))}", problems)
-    return Layer("env", typed, places)
+    return _layer("env", typed, places)
 
 
 def _flag_layer(overrides: Mapping[str, object], problems: _Problems) -> Layer:
@@ -228,7 +268,15 @@ def _flag_layer(overrides: Mapping[str, object], problems: _Problems) -> Layer:
         given = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, _flag_name, problems)
-    return Layer("flag", given, {key: _flag_name(key) for key in given})
+    return _layer("flag", given, {key: _flag_name(key) for key in given})
+
+
+def _layer(
+    kind: Literal["file", "env", "flag"], values: Mapping[str, object], places: Mapping[str, str]
+) -> Layer:
+    """Return a layer in which each value stands under all its names."""
+    said = {key: place for key, place in places.items() if values.get(key) is not None}
+    return Layer(kind, spread(values), {**places, **spread(said)})
 
 
 def _env_name(key: str) -> str:
@@ -307,13 +355,16 @@ class _Loader(yaml.SafeLoader):
 
 
 def _report(error: ValidationError, place: Callable[[str], str], problems: _Problems) -> None:
-    for detail in error.errors(include_url=False, include_context=False):
+    for detail in error.errors(include_url=False):
         key, what = _explain(detail)
         problems.add(place(key), what)
 
 
 def _explain(detail: ErrorDetails) -> tuple[str, str]:
     """Return the dotted key an error is about, and the error in our words."""
+    if detail["type"] == TWO_VALUES:
+        names = detail["ctx"]
+        return names["key"], f"differs from {names['first']}, which is the same setting"
     model: type[BaseModel] = Settings
     path: list[str] = []
     for part in map(str, detail["loc"]):
@@ -369,6 +420,13 @@ def _block(info: FieldInfo) -> type[Block] | None:
     """Return the block that a key stands for; None if it is a value."""
     kind = info.annotation
     return kind if isinstance(kind, type) and issubclass(kind, Block) else None
+
+
+def _with(block: Block, key: str, value: object) -> Block:
+    """Return a block with another value under a dotted key."""
+    name, _, rest = key.partition(".")
+    changed = _with(getattr(block, name), rest, value) if rest else value
+    return block.model_copy(update={name: changed})
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:

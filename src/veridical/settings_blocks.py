@@ -12,6 +12,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    StrictBool,
     StrictFloat,
     StrictInt,
     StrictStr,
@@ -59,12 +60,18 @@ class PolicySettings(Block):
     max_claims: CountOrNone = None
     gap_threshold_bits: Bits = 2.0
     fail_on: FailOn = Field(default="sure", description="'any', 'sure' or 'contradicted'")
+    seed: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 0
+    parallel: Switch = True
 
 
 class VerificationSettings(Block):
-    """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown."""
+    """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown.
+
+    What the block `policy` has under a name of its own is the same value (`settings_aliases`).
+    """
 
     enabled: Switch = True
+    skip_short: Switch = False
     support_threshold: Probability | None = Field(
         default=None, description="a number from 0 to 1, or null for the backend's own"
     )
@@ -75,9 +82,9 @@ class VerificationSettings(Block):
     )
     max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 2
     verification_model: Name = None
-    max_claims_per_response: CountOrNone = 10
+    max_claims_per_response: CountOrNone = None
     parallel_verification: Switch = True
-    mode: Mode = Field(default="sample", description="'full', 'sample' or 'critical_only'")
+    mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
     sample_rate: Probability = 0.3
 
 
@@ -101,11 +108,11 @@ class MemoryGateSettings(Block):
 class OutputVerificationSettings(Block):
     """The block `hallucination.output_verification:`: answers before they are shown."""
 
-    enabled: Switch = False
-    flag_threshold_bits: Annotated[
-        Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] | None,
-        Field(description="a number of bits from 0, or null for verification.gap_threshold_bits"),
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for what verification.enabled says"),
     ] = None
+    flag_threshold_bits: Bits = 2.0
 
 
 class TraceAuditingSettings(Block):
@@ -116,9 +123,16 @@ class TraceAuditingSettings(Block):
 
 
 class HallucinationSettings(Block):
-    """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default."""
+    """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default.
 
-    enabled: Switch = False
+    `enabled` null checks nothing by itself; false switches off the checks of answers, too, that an
+    orchestrator or the proxy is there for.
+    """
+
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for what is asked for only"),
+    ] = None
     backend: HallucinationBackendSettings = HallucinationBackendSettings()
     memory_gate: MemoryGateSettings = MemoryGateSettings()
     output_verification: OutputVerificationSettings = OutputVerificationSettings()

@@ -9,7 +9,14 @@ import math
 from operator import mul
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    UNKNOWN,
+    Estimate,
+    Query,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.similarity import Similarity
 from veridical.core.text import normalise
 from veridical.core.types import ensure_text
@@ -55,14 +62,15 @@ async def semantic_similarity(
     ]
     measured = await ask(backend, queries)
     lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
+    took = Taken.by(measured)
     if lost:
-        return Similarity(value=None, reason=lost[0])
+        return Similarity(value=None, reason=lost[0], taken=took)
     answers = (each for each in measured if isinstance(each, Estimate))
     forward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in forth])
     backward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in back])
     both = forward + backward
     value = 2 * forward * backward / both if both else 0.0
-    return Similarity(value=value, forward=forward, backward=backward)
+    return Similarity(value=value, forward=forward, backward=backward, taken=took)
 
 
 async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity:
@@ -75,12 +83,13 @@ async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity
     ensure_text(b, "the second text")
     found = await _vectors([a, b], model)
     if isinstance(found, Unmeasured):
-        return Similarity(value=None, reason=found.reason.value)
+        return Similarity(value=None, reason=found.reason.value, taken=UNKNOWN)
     one, other = found
     lengths = math.hypot(*one) * math.hypot(*other)
     if not lengths:
-        return Similarity(value=None, reason=UnmeasuredReason.MALFORMED_REPLY.value)
-    return Similarity(value=min(1.0, max(0.0, sum(map(mul, one, other)) / lengths)))
+        return Similarity(value=None, reason=UnmeasuredReason.MALFORMED_REPLY.value, taken=UNKNOWN)
+    cosine = min(1.0, max(0.0, sum(map(mul, one, other)) / lengths))
+    return Similarity(value=cosine, taken=UNKNOWN)  # embedding models do not say it
 
 
 async def _vectors(

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.types import Source
+    from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
 
 
@@ -120,12 +121,18 @@ class Verifier:
         )
 
     @classmethod
-    def from_settings(cls, settings: Settings | None = None) -> Verifier:
-        """Return the verifier that the settings describe (default: file and environment)."""
+    def from_settings(
+        cls, settings: Settings | None = None, *, operation: Operation = "check"
+    ) -> Verifier:
+        """Return the verifier that the settings describe (default: file and environment).
+
+        With the operation `output` it is the one of answers on their way to a user: who is asked,
+        and how long estimates are kept, is then what the blocks of hosts say.
+        """
         from veridical.composition import build_verifier
         from veridical.settings import Settings
 
-        return build_verifier(settings or Settings.load())
+        return build_verifier(settings or Settings.load(), operation=operation)
 
     @property
     def policy(self) -> Policy:
@@ -168,7 +175,7 @@ class Verifier:
         claims = extract_claims(answer, known_ids=texts)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
-        claims = select(claims, rules)
+        claims = select(claims, rules, answer)
         watch.stage("claims")
         binder, bound = await anyio.to_thread.run_sync(self._bind, claims, texts, rules)
         watch.stage("evidence")

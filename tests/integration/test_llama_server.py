@@ -5,9 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from veridical.core.measurements import Estimate, Estimator, Query, UnmeasuredReason
+from veridical.core.measurements import Billed, Estimate, Estimator, Query, UnmeasuredReason
 from veridical.pipeline.inference.openai_chat import OpenAIChat, create
-from veridical.pipeline.inference.prices import Billed
 
 pytestmark = pytest.mark.slow
 

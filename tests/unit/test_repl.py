@@ -6,13 +6,21 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from veridical import repl
-from veridical.core.measurements import Generated, Query, TextRequest, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Generated,
+    Measurement,
+    Query,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.policy import Policy
 from veridical.core.verdicts import Status
 from veridical.errors import (
@@ -27,6 +35,7 @@ from veridical.settings import Settings
 from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
 
 SOURCE = "The bridge was opened to traffic in 1998. It carries eight lanes."
+MANY = "\n\n".join(f"Paragraph {n} is about the harbour and its cranes. " * 20 for n in range(9))
 LONG = "The bridge was opened to traffic in 1998 [S1]. It carries six lanes [S1]. " * 2
 
 
@@ -378,3 +387,100 @@ def test_queries_carry_only_the_claim_and_its_evidence() -> None:
     repl.verify_claim("It is on.", "A source.")
     assert {query.claim for query in backend.queries} == {"It is on."}
     assert all(isinstance(query, Query) and query.question is None for query in backend.queries)
+
+
+# --- the policy, and what it took ------------------------------------------------------------
+
+
+def priced(_: Query) -> Measurement:
+    return replace(fake_estimate(0.97), tokens=10, cost_usd=0.25)
+
+
+def test_what_a_verification_took_is_said_and_unknown_is_none() -> None:
+    repl.configure(backend=FakeBackend(priced))
+    found = repl.verify_claim("It opened in 1998.", SOURCE)
+    assert (found.tokens, found.cost_usd) == (20, 0.5)
+    reworded = repl.verify_claim("It opened in 1998.", SOURCE, consistency=True)
+    assert reworded.tokens is not None
+    assert reworded.tokens > 20
+    repl.configure(backend=fake(0.97))
+    assert repl.verify_claim("It opened in 1998.", SOURCE).cost_usd is None
+    repl.configure(backend=FakeBackend(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT)))
+    assert repl.verify_claim("It opened in 1998.", SOURCE).tokens is None
+
+
+def test_a_report_sums_up_what_its_claims_and_their_contradictions_took() -> None:
+    text = "The bridge carries eight lanes. The bridge carries nine lanes."
+    repl.configure(backend=FakeBackend(priced))
+    alone = repl.detect_hallucinations(text, SOURCE, contradictions=False)
+    both = repl.detect_hallucinations(text, SOURCE)
+    assert alone.tokens == sum(claim.tokens or 0 for claim in alone.claims) > 0
+    assert (alone.contradicting_pairs, both.contradicting_pairs) == (None, 0)
+    assert both.contradictions is not None
+    assert both.contradictions.pairs_read == 1
+    assert both.tokens == alone.tokens + 20
+
+
+def test_an_audit_says_what_it_took_deriving_the_answer_included() -> None:
+    repl.configure(backend=FakeBackend(priced))
+    steps = ["The bridge opened in 1998."]
+    alone = repl.audit_trace(steps, SOURCE)
+    derived = repl.audit_trace(steps, SOURCE, answer="It opened in 1998.")
+    assert (alone.tokens, alone.cost_usd) == (20, 0.5)
+    assert derived.tokens is not None
+    assert derived.tokens > 20
+    assert derived.to_dict()["tokens"] == derived.tokens
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: repl.verify_claim("Ships fly.", MANY),
+        lambda: repl.verify_claims("Ships fly.", MANY),
+        lambda: repl.detect_hallucinations("Ships fly.", MANY),
+        lambda: repl.audit_reasoning([{"claim": "Ships fly."}], MANY),
+        lambda: repl.audit_trace(["Ships fly."], MANY),
+        lambda: repl.evidence_dependence(None, "Ships fly.", MANY),
+        lambda: repl.consistency("Ships do not fly.", MANY),
+    ],
+)
+def test_the_policy_reaches_every_function(call: Callable[[], object]) -> None:
+    def asked(policy: Policy | None) -> int:
+        backend = FakeBackend(lambda _: fake_estimate(0.3))
+        repl.configure(backend=backend, policy=policy)
+        call()
+        return len(backend.queries)
+
+    few, every = asked(None), asked(Policy(windows="all"))
+    assert every > few
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_the_settings_say_whether_the_answer_of_a_trace_is_derived_again() -> None:
+    off = Settings.model_validate(
+        {"threads": 1, "hallucination": {"trace_auditing": {"check_post_hoc": False}}}
+    )
+    for settings, wanted in ((Settings(threads=1), True), (off, False)):
+        repl.configure(backend=fake(0.97), settings=settings)
+        found = repl.audit_trace(["It opened in 1998."], SOURCE, answer="In 1998.")
+        assert (found.post_hoc is not None) is wanted
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"verification": {"enabled": False}}, "disabled"),
+        ({"hallucination": {"enabled": False}}, "disabled"),
+        ({"verification": {"skip_short": True}}, "too_short"),
+        ({}, None),
+    ],
+)
+def test_the_settings_say_whether_what_a_model_answers_is_verified(
+    said: dict[str, object], why: str | None
+) -> None:
+    model = FakeTextModel(lambda _: Generated("It opened in 1998.", "m"))
+    repl.configure(backend=fake(0.97), text_model=model, settings=Settings.model_validate(said))
+    answer = repl.llm("When did it open?", SOURCE)
+    assert answer.report is not None
+    assert answer.report.skipped == why

@@ -410,3 +410,43 @@ verification:
     block = Settings.load().verification
     assert (block.on_failure, block.max_retries, block.mode) == ("retry", 0, "critical_only")
     assert block.verification_model == "haiku"
+
+
+# --- one value by several names --------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.34", "SPEC-16.21")
+def test_names_of_one_value_that_differ_are_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text(
+        "policy: {gap_threshold_bits: 1.0}\n"
+        "hallucination: {output_verification: {flag_threshold_bits: 3.0}}\n"
+    )
+    found = problems()
+    assert "veridical.yaml: hallucination.output_verification.flag_threshold_bits: differs" in found
+    assert "policy.gap_threshold_bits, which is the same setting" in found
+    (folder / "veridical.yaml").write_text("policy: {mode: sample}\n")
+    monkeypatch.setenv("VERIDICAL_POLICY__MODE", "full")
+    monkeypatch.setenv("VERIDICAL_VERIFICATION__MODE", "critical_only")
+    assert "environment: VERIDICAL_VERIFICATION__MODE: differs from policy.mode" in problems()
+
+
+def test_a_later_place_wins_by_whichever_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "veridical.yaml").write_text("policy: {mode: sample}\n")
+    monkeypatch.setenv("VERIDICAL_VERIFICATION__MODE", "critical_only")
+    settings = Settings.load()
+    assert settings.to_policy().mode == settings.verification.mode == "critical_only"
+    effective = load_layers().effective()
+    assert effective["policy.mode"][1].places["policy.mode"] == "VERIDICAL_VERIFICATION__MODE"
+
+
+@pytest.mark.spec("SPEC-08.30", "SPEC-08.34")
+def test_a_ttl_alone_keeps_estimates_in_memory() -> None:
+    alone = Settings.model_validate({"hallucination": {"cache_ttl": "5m"}}).for_host().cache
+    assert (alone.path, alone.ttl_s) == (":memory:", 300.0)
+    named = {"hallucination": {"cache_ttl": "5m"}, "cache": {"path": "kept.db"}}
+    assert Settings.model_validate(named).for_host().cache.path == "kept.db"
+    assert Settings().for_host().cache.path is None

@@ -126,6 +126,35 @@ class Assessment:
         """Return those of the flagged claims that fail a gate under `fail_on`."""
         return tuple(verdict for verdict in self.flagged if _fails(verdict, fail_on))
 
+    @property
+    def critical(self) -> tuple[Verdict, ...]:
+        """The claims that something has to be done about.
+
+        Of those that fail under the policy's `fail_on`, the critical ones; and supported ones whose
+        gap is above the policy's threshold, unless only contradicted claims fail.
+        """
+        bits, fail_on = self.policy.gap_threshold_bits, self.policy.fail_on
+        return tuple(
+            verdict
+            for verdict in self.claims
+            if verdict.is_critical(bits)
+            and (_fails(verdict, fail_on) if verdict.flagged else fail_on != "contradicted")
+        )
+
+    @property
+    def to_correct(self) -> tuple[Verdict, ...]:
+        """The claims that fail or are critical."""
+        return self._any_of(self.failing, self.critical)
+
+    @property
+    def to_mark(self) -> tuple[Verdict, ...]:
+        """The claims that are flagged or critical."""
+        return self._any_of(self.flagged, self.critical)
+
+    def _any_of(self, *groups: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+        ids = {verdict.claim.id for group in groups for verdict in group}
+        return tuple(verdict for verdict in self.claims if verdict.claim.id in ids)
+
 
 def _fails(verdict: Verdict, fail_on: FailOn) -> bool:
     if fail_on == "contradicted":

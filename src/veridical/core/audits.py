@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from veridical.core.measurements import NOTHING, Taken
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -106,7 +108,7 @@ class PostHoc:
     `rule` names what decided. `derived` is what a text model made of the steps, None if nobody was
     asked or it said that nothing follows. `similarity` (0 to 1) compares it with the answer, None
     where texts or numbers decided. `p` is P(answer | entailed steps), None if not measured.
-    `premises` are the ids of the steps (and observations) that were shown.
+    `premises` are the ids of the steps (and observations) that were shown. `taken` is what it took.
     """
 
     verdict: PostHocVerdict
@@ -117,6 +119,7 @@ class PostHoc:
     p: float | None = None
     premises: tuple[str, ...] = ()
     needed: Needed = Needed()
+    taken: Taken = NOTHING
 
     def body(self) -> Document:
         """Return the check as part of a JSON object."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from veridical.core.measurements import Taken
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Certainty, Status
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Document: TypeAlias = dict[str, Any]
 """A JSON object: strings, finite numbers, booleans, None, lists and objects of these."""
 
 _DECIMALS = 6
+_USD_DECIMALS = 9
 _SHOWN = 240
 
 MARKS: Mapping[Status, str] = {
@@ -52,6 +54,11 @@ def number(value: float | None) -> float | None:
     return None if value is None else round(float(value), _DECIMALS) + 0.0
 
 
+def usd(value: float | None) -> float | None:
+    """Return US dollars for JSON: one claim may cost millionths of them."""
+    return None if value is None else round(float(value), _USD_DECIMALS) + 0.0
+
+
 def one_line(text: str, limit: int = _SHOWN) -> str:
     """Return text on one line, cut to `limit`; what would steer a terminal is written out."""
     line = " ".join(text.split())
@@ -65,7 +72,8 @@ class ClaimVerification:
 
     `evidence_support` is p1 and `evidence_gap_bits` the budget gap, in bits. `consistency_score` is
     None unless it was asked for: it takes further readings of the claim. `unmeasured` says why
-    there is no p1. `verdict` is the whole record, with intervals, estimator and windows read.
+    there is no p1. `tokens` and `cost_usd` are what the verification took, None where unknown.
+    `verdict` is the whole record, with intervals, estimator and windows read.
 
         >>> veridical.repl.verify_claim("It opened in 1998.", "Opened in 1998.").status
         <Status.SUPPORTED: 'supported'>
@@ -93,6 +101,8 @@ class ClaimVerification:
     evidence: tuple[EvidenceSpan, ...] = ()
     unmeasured: str | None = None
     certainty: Certainty = Certainty.UNSURE
+    tokens: int | None = None
+    cost_usd: float | None = None
     verdict: Verdict | None = field(default=None, compare=False)
 
     def to_dict(self) -> Document:
@@ -124,6 +134,8 @@ class ClaimVerification:
             "notes": [note.value for note in self.notes],
             "evidence": [span_body(span) for span in self.evidence],
             "unmeasured": self.unmeasured,
+            "tokens": self.tokens,
+            "cost_usd": usd(self.cost_usd),
         }
 
     @property
@@ -217,7 +229,8 @@ class HallucinationReport:
     `verified_claims` (a verdict was reached, `flagged_claims` of them against it),
     `undetermined_claims` (could not be measured) or left out by the policy, as `left_out` counts by
     reason. `skipped` says why nothing at all was verified. `overall_confidence` is the mean p1.
-    `report` is the whole record, None if verification was skipped.
+    `tokens` and `cost_usd` are what verifying took, reading the claims against each other included;
+    None where unknown. `report` is the whole record, None if verification was skipped.
     """
 
     response_id: str
@@ -235,7 +248,14 @@ class HallucinationReport:
     left_out: Mapping[str, int] = field(default_factory=dict)
     skipped: SkipReason | None = None
     contradictions: Contradictions | None = None
+    tokens: int | None = None
+    cost_usd: float | None = None
     report: Assessment | None = field(default=None, compare=False)
+
+    @property
+    def contradicting_pairs(self) -> int | None:
+        """How many pairs of claims oppose each other; None if that was not looked at."""
+        return None if self.contradictions is None else len(self.contradictions.pairs)
 
     @property
     def flagged(self) -> tuple[ClaimVerification, ...]:
@@ -257,6 +277,9 @@ class HallucinationReport:
             "claims": [claim.body() for claim in self.claims],
             "gaps": [gap.body() for gap in self.gaps],
             "contradictions": None if pairs is None else pairs.body(),
+            "contradicting_pairs": self.contradicting_pairs,
+            "tokens": self.tokens,
+            "cost_usd": usd(self.cost_usd),
             "overall_confidence": number(self.overall_confidence),
             "max_gap_bits": number(self.max_gap_bits),
             "has_critical_gaps": self.has_critical_gaps,
@@ -354,6 +377,22 @@ class TraceAudit:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
+    def taken(self) -> Taken:
+        """What the audit took: its claims, and deriving the answer again."""
+        found = (Taken(claim.tokens, claim.cost_usd) for one in self.steps for claim in one.claims)
+        return sum(found, Taken() if self.post_hoc is None else self.post_hoc.taken)
+
+    @property
+    def tokens(self) -> int | None:
+        """How many tokens the audit took; None if a part is unknown."""
+        return self.taken.tokens
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What the audit cost; None if a part is unknown."""
+        return self.taken.cost_usd
+
+    @property
     def first_error(self) -> StepAudit | None:
         """The first step that is contradicted or not in context; None if there is none."""
         return next((step for step in self.steps if step.bad), None)
@@ -375,6 +414,8 @@ class TraceAudit:
             "answer": self.answer,
             "post_hoc": None if self.post_hoc is None else self.post_hoc.body(),
             "left_out": dict(self.left_out),
+            "tokens": self.tokens,
+            "cost_usd": usd(self.cost_usd),
             "steps": [step.body() for step in self.steps],
         }
 

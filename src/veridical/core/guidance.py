@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from veridical.core.fencing import disarmed
 from veridical.core.letters import plain
-from veridical.core.verdicts import Role
-from veridical.core.views import view
+from veridical.core.verdicts import Role, Status
+from veridical.core.views import NOT_CARRIED, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,27 +33,34 @@ _SAYS = {
 }
 
 
-def guidance(failing: Sequence[Verdict]) -> str | None:
-    """Return what to correct in an answer, for the model that wrote it; None if nothing fails.
+def guidance(to_correct: Sequence[Verdict]) -> str | None:
+    """Return what to correct in an answer, for the model that wrote it; None if there is nothing.
 
-    Each claim that fails is named with its status, its nearest evidence and what to do about it.
-    What chat templates take for marks is broken up.
+    Each claim is named with its status, its nearest evidence and what to do about it. What chat
+    templates take for marks is broken up.
     """
-    if not failing:
+    if not to_correct:
         return None
-    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(failing, start=1)]
+    claims = [f"{i}. {_claim(verdict)}" for i, verdict in enumerate(to_correct, start=1)]
     return "\n".join([_HEAD, *claims, _TAIL])
 
 
 def _claim(verdict: Verdict) -> str:
-    status = verdict.status.value.replace("_", " ")
+    status = said(verdict)
     lines = [f'"{quoted(verdict.claim.text, CLAIM_SHOWN)}" is {status}.']
     missing = [quoted(cite.id, CLAIM_SHOWN) for cite in verdict.citations if not cite.resolved]
     if missing:
         lines.append(f"   There is no source {', '.join(missing)}.")
     lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
-    action = view(verdict).action
+    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else view(verdict).action
     return "\n".join([*lines, f"   {action}."] if action else lines)
+
+
+def said(verdict: Verdict) -> str:
+    """Return the status in words; of a supported claim that is to be corrected, why it is."""
+    if verdict.status is Status.SUPPORTED:
+        return "supported, but less surely than it is stated"
+    return verdict.status.value.replace("_", " ")
 
 
 def _evidence(piece: EvidenceSpan) -> str:

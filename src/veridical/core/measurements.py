@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from veridical.core.certainty import CertaintyModel
 
@@ -117,6 +117,29 @@ class Unmeasured:
     stage: Stage | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Billed(Unmeasured):
+    """A failure that says what it took; tokens and cost are None where unknown."""
+
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+    @classmethod
+    def of(cls, failure: Unmeasured, took: Taken) -> Billed:
+        """Return a failure with what it took."""
+        return cls(
+            failure.reason,
+            failure.detail,
+            failure.retry_after_s,
+            failure.stage,
+            tokens=took.tokens,
+            cost_usd=took.cost_usd,
+        )
+
+
+MAY_BE_BILLED = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.MALFORMED_REPLY})
+"""Reasons of failures that may have been billed all the same."""
+
 Measurement = Estimate | Unmeasured
 
 
@@ -195,6 +218,50 @@ class Generated:
     cost_usd: float | None = None
     latency_ms: float | None = None
     cached: bool = False
+
+    @property
+    def tokens(self) -> int | None:
+        """All tokens, read and written; None if one of both is unknown."""
+        if self.prompt_tokens is None or self.output_tokens is None:
+            return None
+        return self.prompt_tokens + self.output_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What something took, in tokens and in USD; None where that is unknown, which 0 is not."""
+
+    tokens: int | None = 0
+    cost_usd: float | None = 0.0
+
+    def __add__(self, other: Taken) -> Taken:
+        tokens, more = self.tokens, other.tokens
+        cost, more_cost = self.cost_usd, other.cost_usd
+        return Taken(
+            None if tokens is None or more is None else tokens + more,
+            None if cost is None or more_cost is None else cost + more_cost,
+        )
+
+    @classmethod
+    def by(cls, found: Iterable[Measurement | Generated]) -> Taken:
+        """Return what measurements and texts took together, failures that were billed, too."""
+        return sum(map(taken, found), cls())
+
+
+NOTHING = Taken()
+UNKNOWN = Taken(None, None)
+
+
+def taken(found: Measurement | Generated) -> Taken:
+    """Return what one measurement or text took; one from a cache took nothing.
+
+    Of a failure that does not say it, it is unknown if the service may have billed it.
+    """
+    if isinstance(found, Unmeasured) and not isinstance(found, Billed):
+        return UNKNOWN if found.reason in MAY_BE_BILLED else Taken()
+    if isinstance(found, Estimate | Generated) and found.cached:
+        return Taken()
+    return Taken(found.tokens, found.cost_usd)
 
 
 def ensure_probability(value: object, name: str) -> None:

@@ -33,9 +33,10 @@ class Policy:
     `target_confidence` applies to claims that state no confidence.
 
     `mode` says which claims are verified: all (`full`), the share `sample_rate` of them, drawn by
-    their texts (`sample`), or those with numbers, names, negations or words of certainty
-    (`critical_only`); `max_claims` how many at most, those first. A gap above `gap_threshold_bits`
-    is a critical one.
+    claim, answer and `seed` (`sample`), or those with numbers, names, negations or words of
+    certainty (`critical_only`); `max_claims` how many at most, those first. A gap above
+    `gap_threshold_bits` is a critical one. `parallel` puts several batches of queries to the
+    backend at once, else one after the other.
 
     `fail_on` says which flagged claims fail a gate: all (`any`), those of which the verdict is sure
     (`sure`), or those that the evidence opposes, sure or not (`contradicted`).
@@ -51,6 +52,8 @@ class Policy:
     max_claims: int | None = None
     gap_threshold_bits: float = 2.0
     fail_on: FailOn = "sure"
+    seed: int = 0
+    parallel: bool = True
 
     def __post_init__(self) -> None:
         for name in ("support_threshold", "contradiction_threshold"):
@@ -79,6 +82,13 @@ class Policy:
         if isinstance(bits, bool) or not isinstance(bits, int | float) or not bits >= 0:
             msg = "gap_threshold_bits must be a number of bits from 0"
             raise ConfigurationError(msg, hint="2 is the default")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            msg = "seed must be a whole number from 0"
+            raise ConfigurationError(msg, hint="0 is the default")
+        parallel: object = self.parallel
+        if not isinstance(parallel, bool):
+            msg = "parallel must be True or False"
+            raise ConfigurationError(msg, hint="True is the default")
 
     def _require_probability(self, name: str) -> None:
         try:

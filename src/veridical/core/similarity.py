@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from veridical.core.epistemic import number, one_line
+from veridical.core.epistemic import number, one_line, usd
+from veridical.core.measurements import NOTHING, Taken
 from veridical.errors import BackendError
 
 Document: TypeAlias = dict[str, Any]
@@ -16,10 +17,14 @@ Document: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A number from 0 to 1, or None with the reason why there is none; `float()` gives it."""
+    """A number from 0 to 1, or None with the reason why there is none; `float()` gives it.
+
+    `taken` is what measuring it took.
+    """
 
     value: float | None
     reason: str | None = None
+    taken: Taken = NOTHING
 
     def __post_init__(self) -> None:
         if (self.value is None) == (self.reason is None):
@@ -53,6 +58,8 @@ class Similarity(Measure):
             "schema": "veridical.similarity/1",
             "value": number(self.value),
             "reason": self.reason,
+            "tokens": self.taken.tokens,
+            "cost_usd": usd(self.taken.cost_usd),
             "forward": number(self.forward),
             "backward": number(self.backward),
         }
@@ -82,6 +89,8 @@ class Dependence(Measure):
             "schema": "veridical.dependence/1",
             "value": number(self.value),
             "reason": self.reason,
+            "tokens": self.taken.tokens,
+            "cost_usd": usd(self.taken.cost_usd),
             "method": self.method,
             "similarity": None if self.similarity is None else number(self.similarity.value),
             "answer_without": self.answer_without,
@@ -116,6 +125,8 @@ class Consistency(Measure):
             "schema": "veridical.consistency/1",
             "value": number(self.value),
             "reason": self.reason,
+            "tokens": self.taken.tokens,
+            "cost_usd": usd(self.taken.cost_usd),
             "method": self.method,
             "wordings": list(self.wordings),
             "probabilities": [number(p) for p in self.probabilities],
@@ -149,13 +160,14 @@ class Contradictions:
     """The claims of one answer that oppose each other.
 
     Of the `pairs_total` pairs that share content words, the `pairs_read` nearest were read, and
-    `pairs_unmeasured` of these could not be measured.
+    `pairs_unmeasured` of these could not be measured. `taken` is what reading them took.
     """
 
     pairs: tuple[Contradiction, ...]
     pairs_read: int
     pairs_total: int
     pairs_unmeasured: int = 0
+    taken: Taken = NOTHING
 
     def to_dict(self) -> Document:
         """Return the pairs as a JSON object of schema `veridical.contradictions/1`."""
@@ -175,6 +187,8 @@ class Contradictions:
             "pairs_read": self.pairs_read,
             "pairs_total": self.pairs_total,
             "pairs_unmeasured": self.pairs_unmeasured,
+            "tokens": self.taken.tokens,
+            "cost_usd": usd(self.taken.cost_usd),
         }
 
     def __str__(self) -> str:

@@ -12,7 +12,9 @@ from veridical.core.epistemic import (
     EpistemicGap,
     number,
     one_line,
+    usd,
 )
+from veridical.core.measurements import Taken
 from veridical.core.traces import EdgeLabel, label_of
 from veridical.core.types import Span
 from veridical.core.verdicts import Certainty, EvidenceSpan, Note, Role, Status
@@ -39,6 +41,7 @@ _FIGURES = (
     "required_bits",
     "observed_bits",
     "budget_gap",
+    "cost_usd",
 )
 
 
@@ -230,6 +233,22 @@ class EpistemicReport:
         return max((bits for bits in found if bits is not None), default=None)
 
     @property
+    def taken(self) -> Taken:
+        """What all verifications of the claims took, earlier ones included."""
+        found = (one.verification for claim in self.claims for one in claim.history)
+        return sum((Taken(one.tokens, one.cost_usd) for one in found), Taken())
+
+    @property
+    def tokens(self) -> int | None:
+        """How many tokens that took; None if a part is unknown."""
+        return self.taken.tokens
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What that cost; None if a part is unknown."""
+        return self.taken.cost_usd
+
+    @property
     def outcome(self) -> Outcome:
         """What became of the whole; what is not verified is no pass."""
         if not self.claims:
@@ -258,6 +277,8 @@ class EpistemicReport:
             "overall_confidence": number(self.overall_confidence),
             "max_gap_bits": number(self.max_gap_bits),
             "has_critical_gaps": self.has_critical_gaps,
+            "tokens": self.tokens,
+            "cost_usd": usd(self.cost_usd),
             "claims": [claim.body() for claim in self.claims],
             "gaps": [gap.body() for gap in self.gaps],
         }
@@ -324,6 +345,8 @@ def _verification(body: Mapping[str, Any]) -> ClaimVerification:
         required_bits=_number(body["required_bits"]),
         observed_bits=_number(body["observed_bits"]),
         budget_gap=_number(body["budget_gap"]),
+        tokens=_count(body.get("tokens")),  # records of before have none
+        cost_usd=_number(body.get("cost_usd")),
     )
 
 
@@ -354,6 +377,12 @@ def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError
     return float(value)
+
+
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | None):
+        raise TypeError
+    return value
 
 
 def _flag(value: object) -> bool | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import NOTHING, Taken
+
 if TYPE_CHECKING:
     from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, Claim, Piece, Span
@@ -48,6 +50,7 @@ class Note(StrEnum):
     SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
     PARTLY_SCORED = "partly_scored"
     OVER_EXTRAPOLATION = "over_extrapolation"
+    ANSWER_CUT_OFF = "answer_cut_off"
 
 
 class Certainty(StrEnum):
@@ -106,7 +109,8 @@ class Verdict:
     """Everything that is known about one claim.
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
-    `stitched_scored` the sentences that were joined into further passages.
+    `stitched_scored` the sentences that were joined into further passages. `taken` is what
+    measuring the claim took.
 
     `probability_right` is how probable it is that the verdict is right: that what is supported is,
     and that what is flagged is not. It is None where no verdict was reached, and where the claim is
@@ -129,6 +133,7 @@ class Verdict:
     stitched_scored: tuple[Piece, ...] = ()
     certainty: Certainty = Certainty.UNSURE
     probability_right: float | None = None
+    taken: Taken = NOTHING
 
     @property
     def checked(self) -> bool:
@@ -149,3 +154,17 @@ class Verdict:
     def please_look(self) -> bool:
         """Whether the evidence was read for or against the claim, and the verdict is not sure."""
         return self.checked and self.status in DECIDED_BY_EVIDENCE and not self.sure
+
+    def is_critical(self, gap_threshold_bits: float) -> bool:
+        """Say whether something has to be done about the claim.
+
+        It is so if the evidence opposes it, if it cites what does not exist, or if its gap is above
+        the threshold, of a supported claim, too; of a flagged one also if it was not measured.
+        What is merely too vague is not critical.
+        """
+        if not self.checked or self.status in {Status.UNVERIFIABLE, Status.UNDETERMINED}:
+            return False
+        if self.status in {Status.CONTRADICTED, Status.PHANTOM_CITATION}:
+            return True
+        gap = self.budget.gap_bits
+        return self.flagged if gap is None else gap > gap_threshold_bits

@@ -41,6 +41,9 @@ VIEWS = {
     ),
 }
 
+NOT_CARRIED = "State it with less confidence, or cite evidence that carries it"
+"""What to do about a supported claim whose gap is above the threshold."""
+
 _NOTED = {
     (Status.PARTIALLY_SUPPORTED, Note.OVER_EXTRAPOLATION): View(
         "over_extrapolation", "NOT_IN_CONTEXT", "Soften the claim to what the evidence carries"

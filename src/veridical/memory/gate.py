@@ -10,8 +10,16 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.core.policy import Policy
+from veridical.core.measurements import (
+    NOTHING,
+    UNKNOWN,
+    Estimate,
+    Measurement,
+    Query,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.types import Claim, Span
 from veridical.errors import ConfigurationError, InputError
 from veridical.memory.deadline import DeadlineError, Loops
@@ -29,6 +37,7 @@ from veridical.pipeline.oversight.gate import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from veridical.core.policy import Policy
     from veridical.core.ports import Backend
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
@@ -60,6 +69,7 @@ class _Found:
     verdict: Verdict | None = None
     conflicts: tuple[Conflict, ...] = ()
     read: int = 0
+    compared: Taken = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +87,8 @@ class MemoryGate:
     """Decides about facts by their evidence: see `veridical.pipeline.oversight.gate.decide`.
 
     `verifier` verifies a fact against its evidence, `backend` compares it with facts in memory;
-    both work in a thread of the gate. `rules` are by default those of the policy. Threads may share
-    a gate; close it when it is no longer needed.
+    both work in a thread of the gate. `policy` is by default the verifier's, `rules` are those of
+    the policy. Threads may share a gate; close it when it is no longer needed.
 
         gate = MemoryGate(verifier, backend)
         gate.check("It has eight lanes.", {"S1": "It carries eight lanes."}, 0.9).decision
@@ -98,7 +108,7 @@ class MemoryGate:
             raise ConfigurationError(msg, hint=f"{TIMEOUT_S:g} seconds are the default")
         self._verifier = verifier
         self.backend = backend
-        self._policy = policy or Policy()
+        self._policy = policy or verifier.policy
         self.rules = rules or GateRules(self._policy.gap_threshold_bits)
         self.timeout_s = timeout_s
         self._loops = Loops()
@@ -187,9 +197,11 @@ class MemoryGate:
             for new, old in pairs
             for query in (Query(new.text, old.text), Query(old.text, new.text))
         ]
+        asked.found.compared = UNKNOWN  # until the answers are in: it may end before that
         measured = await self._estimates(queries)
         if measured is None:
             return
+        asked.found.compared = Taken.by(measured)
         threshold = asked.policy.resolved(self.backend.info).contradiction_threshold
         both = list(zip(measured[::2], measured[1::2], strict=True))
         found = find_contradictions(
@@ -213,6 +225,7 @@ class MemoryGate:
         verdict = found.verdict
         assert verdict is not None  # noqa: S101 -- for mypy
         compared = decision.state in {State.VERIFIED, State.UNSUPPORTED}
+        took = verdict.taken + found.compared
         return Verification(
             at=datetime.now(UTC).isoformat(),
             status=verdict.status.value,
@@ -231,6 +244,8 @@ class MemoryGate:
             conflicts=found.conflicts,
             conflicts_read=found.read,
             conflicts_unread=len(asked.others) - found.read if compared else 0,
+            tokens=took.tokens,
+            cost_usd=took.cost_usd,
         )
 
 

@@ -80,7 +80,8 @@ class Verification:
     """What was measured about a fact, and when; None where it was not.
 
     `conflicts_read` counts the facts in memory that the fact was compared with, and
-    `conflicts_unread` those that came into question and were not: too late, or a failure.
+    `conflicts_unread` those that came into question and were not: too late, or a failure. `tokens`
+    and `cost_usd` are what all of it took, None where unknown.
     """
 
     at: str
@@ -100,6 +101,8 @@ class Verification:
     conflicts: tuple[Conflict, ...] = ()
     conflicts_read: int = 0
     conflicts_unread: int = 0
+    tokens: int | None = None
+    cost_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

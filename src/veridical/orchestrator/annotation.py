@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from veridical.core.guidance import PIECES, quoted
+from veridical.core.guidance import PIECES, quoted, said
 from veridical.core.types import ClaimKind
 from veridical.core.verdicts import Role
 
@@ -35,14 +35,14 @@ _SAYS = {
 
 
 def annotate(report: Assessment) -> str:
-    """Return the answer with a mark at each flagged claim, and a legend behind it.
+    """Return the answer with a mark at each flagged or critical claim, and a legend.
 
     The mark is `[!1]` where the verdict is sure, `[?2]` where it is not.
 
     No character of the answer is lost or moved to another place. Claims inside a block of code get
-    no mark, only a line of the legend. Without flagged claims the answer is returned as it is.
+    no mark, only a line of the legend. Without such claims the answer is returned as it is.
     """
-    text, flagged = report.answer, report.flagged
+    text, flagged = report.answer, report.to_mark
     if not flagged:
         return text
     sure, unsure = _signs(text)
@@ -118,7 +118,7 @@ def _title(count: int) -> str:
 
 def _entry(mark: str, verdict: Verdict, *, named: bool) -> str:
     unsure = ", unsure: please look" if verdict.please_look else ""
-    parts = [verdict.status.value.replace("_", " ") + unsure]
+    parts = [said(verdict) + unsure]
     if named:
         parts[0] += f" (“{_literal(verdict.claim.text, _CLAIM_SHOWN)}”)"
     missing = [cite.id for cite in verdict.citations if not cite.resolved]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
-import anyio
-
 from veridical.core.assessment import Assessment, Outcome
 from veridical.core.measurements import Unmeasured
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import Note, Status
 from veridical.orchestrator.calls import call
 from veridical.orchestrator.results import (
     Attempt,
@@ -23,7 +20,7 @@ from veridical.orchestrator.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from veridical import Report
     from veridical.core.policy import Policy
@@ -47,7 +44,8 @@ class Checks(Protocol):
 class Case:
     """What an answer is verified with; blank sources are left out.
 
-    `wanted` is what the caller says: True verifies a short answer, too, False none at all.
+    `wanted` is what the caller says: True verifies an answer that would be skipped as short, False
+    none at all.
     """
 
     sources: Mapping[str, str]
@@ -63,15 +61,15 @@ class Checkpoint:
         self,
         verifier: Checks | None,
         config: VerificationConfig,
+        policy: Policy,
         *,
         max_concurrent_checks: int,
     ) -> None:
         self._verifier = verifier
         self._config = config
-        self._policy = config.to_policy(getattr(verifier, "policy", None))
+        self._policy = config.to_policy(policy)
         self._limit = max_concurrent_checks
         self._running = 0
-        self._turn = None if config.parallel_verification else anyio.Lock()
 
     async def examine(self, attempt: Attempt, case: Case) -> Attempt:
         """Return the attempt with its report, or with the reason why there is none.
@@ -98,11 +96,14 @@ class Checkpoint:
             Skipped.NO_ANSWER: not text.strip(),
             Skipped.NOT_WANTED: first and case.wanted is False,
             Skipped.DISABLED: first and not self._config.enabled,
-            Skipped.TOO_SHORT: first and len(text) < MIN_CHARACTERS and not case.wanted,
+            Skipped.TOO_SHORT: first and self._is_short(text) and not case.wanted,
             Skipped.NO_EVIDENCE: first and not case.sources,
             Skipped.LOAD: first and self._running >= self._limit,
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
+
+    def _is_short(self, text: str) -> bool:
+        return self._config.skip_short and len(text) < MIN_CHARACTERS
 
     async def _check(self, attempt: Attempt, case: Case, policy: Policy) -> Attempt:
         started = perf_counter()
@@ -122,22 +123,13 @@ class Checkpoint:
         if self._verifier is None:
             msg = "there is no verifier"
             raise TypeError(msg)
-        async with self._my_turn():
-            found: Report | None = await call(
-                self._verifier.check, text, case.sources, case.question, policy=policy
-            )
+        found: Report | None = await call(
+            self._verifier.check, text, case.sources, case.question, policy=policy
+        )
         if not isinstance(found, Assessment):
             msg = "what the verifier returned is no report"
             raise TypeError(msg)
         return found
-
-    @asynccontextmanager
-    async def _my_turn(self) -> AsyncIterator[None]:
-        if self._turn is None:
-            yield
-        else:
-            async with self._turn:
-                yield
 
 
 def _failed(attempt: Attempt, kind: FailureKind, detail: str, started: float) -> Attempt:
@@ -148,12 +140,22 @@ def _failed(attempt: Attempt, kind: FailureKind, detail: str, started: float) ->
 def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
     summary = report.summary
     spent = Spent(summary.cost_usd, summary.tokens, (perf_counter() - started) * 1000)
+    report = _noted(report) if attempt.cut_off else report
     found = replace(attempt, report=report, verification=spent)
     if summary.outcome is Outcome.UNDETERMINED:
         return replace(found, failure=Failure(FailureKind.UNDETERMINED, _reason(report)))
     if summary.outcome is Outcome.NOTHING_TO_CHECK:
         return replace(found, skipped=Skipped.NOTHING_TO_CHECK)
     return found
+
+
+def _noted(report: Report) -> Report:
+    """Return the report with a note on its last claim: the answer ends in it, or behind it."""
+    if not report.claims:
+        return report
+    *others, last = report.claims
+    noted = replace(last, notes=(*last.notes, Note.ANSWER_CUT_OFF))
+    return replace(report, claims=(*others, noted))
 
 
 def _reason(report: Report) -> str:

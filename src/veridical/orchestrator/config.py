@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, get_args
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from veridical.core.policy import Mode
+    from veridical.settings import Settings
 
 OnFailure: TypeAlias = Literal["flag", "retry", "ask"]
 ON_FAILURE: tuple[OnFailure, ...] = get_args(OnFailure)
@@ -19,27 +20,29 @@ ON_FAILURE: tuple[OnFailure, ...] = get_args(OnFailure)
 class VerificationConfig:
     """What is verified, what counts as a failure, and what is done about it.
 
-    Names and defaults are those of SPEC-16, with two deviations: a `support_threshold` of None is
-    the backend's own calibrated one, and a `verification_model` of None is the backend of the
-    settings (the orchestrator reads it only if it is given no verifier).
+    Names are those of SPEC-16, and defaults, with these deviations: every answer is verified, and
+    wholly, unless `skip_short`, `mode` and `max_claims_per_response` say otherwise; a
+    `support_threshold` of None is the backend's own calibrated one; a `verification_model` of None
+    is the backend of the settings (it is read only if the orchestrator is given no verifier).
 
-    `enabled` off returns every answer untouched. Flagged claims whose gap is above
-    `gap_threshold_bits` are critical, and so are contradicted ones and phantom citations: those
-    are what `on_failure` is about. `max_retries` is how often an answer is generated again.
-    `parallel_verification` off verifies one answer at a time; how many claims go to a backend at
-    once is a setting of that backend. `ConfigurationError` if a value is out of range.
+    `enabled` off returns every answer untouched, `skip_short` those of fewer than 100 characters.
+    Claims whose gap is above `gap_threshold_bits` are critical, and so are contradicted ones and
+    phantom citations: those are what `on_failure` is about. `max_retries` is how often an answer is
+    generated again. `parallel_verification` off puts the claims of an answer to the backend one
+    batch after the other. `ConfigurationError` if a value is out of range.
     """
 
     enabled: bool = True
+    skip_short: bool = False
     support_threshold: float | None = None
     dependence_threshold: float = 0.3
     gap_threshold_bits: float = 2.0
     on_failure: OnFailure = "flag"
     max_retries: int = 2
     verification_model: str | None = None
-    max_claims_per_response: int | None = 10
+    max_claims_per_response: int | None = None
     parallel_verification: bool = True
-    mode: Mode = "sample"
+    mode: Mode = "full"
     sample_rate: float = 0.3
 
     def __post_init__(self) -> None:
@@ -50,10 +53,10 @@ class VerificationConfig:
         if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
             msg = "max_retries must be a whole number from 0"
             raise ConfigurationError(msg, hint="2 is the default")
-        for name in ("enabled", "parallel_verification"):
+        for name in ("enabled", "skip_short", "parallel_verification"):
             if not isinstance(getattr(self, name), bool):
                 msg = f"{name} must be True or False"
-                raise ConfigurationError(msg, hint="True is the default")
+                raise ConfigurationError(msg, hint=f"{not name.startswith('skip')} is the default")
         self.to_policy()  # the other values are checked there
 
     def to_policy(self, base: Policy | None = None) -> Policy:
@@ -71,4 +74,24 @@ class VerificationConfig:
             max_claims=self.max_claims_per_response,
             mode=self.mode,
             sample_rate=self.sample_rate,
+            parallel=self.parallel_verification,
+        )
+
+    @classmethod
+    def of(cls, settings: Settings, policy: Policy | None = None) -> Self:
+        """Return what the settings say; a `policy` stands above them in what it names."""
+        said = settings.verification.model_dump() | {"enabled": settings.verifies_answers}
+        return cls(**said) if policy is None else cls(**said).under(policy)
+
+    def under(self, policy: Policy) -> Self:
+        """Return this with what a policy says, where it has a name for it."""
+        return replace(
+            self,
+            support_threshold=policy.support_threshold,
+            dependence_threshold=policy.dependence_threshold,
+            gap_threshold_bits=policy.gap_threshold_bits,
+            max_claims_per_response=policy.max_claims,
+            mode=policy.mode,
+            sample_rate=policy.sample_rate,
+            parallel_verification=policy.parallel,
         )

@@ -51,6 +51,7 @@ class Draft:
     model: str | None = None
     prompt_tokens: int | None = None
     output_tokens: int | None = None
+    cut_off: bool = False
 
 
 def as_generate(generate: Generate | TextModel) -> Generate:
@@ -124,4 +125,5 @@ def _from_generated(written: Generated, latency_ms: float) -> Draft:
         written.model,
         prompt,
         output,
+        written.cut_off,
     )

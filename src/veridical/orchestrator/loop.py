@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
 
 from veridical.core.guidance import guidance
+from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.calls import Allowance, call
@@ -53,8 +54,10 @@ class Orchestrator:
 
     `generate` is a `TextModel`, or a function of a prompt and a `context` (texts by source id),
     async or not. `verifier` is a `Verifier` or a `SyncVerifier` that is open (which keeps a backend
-    that blocks away from the event loop); without one, that of the settings is used, with the
-    backend `config.verification_model` if that is set.
+    that blocks away from the event loop). What is left out is what `settings` say, in the blocks
+    `verification`, `hallucination` and `policy` (default: those of file and environment). A
+    `config` stands above the settings and above the policy of a `verifier`; a verifier's own policy
+    above the settings.
 
     On critical claims, `on_failure` is: `flag`, mark them in the text; `retry`, generate again with
     guidance, at most `max_retries` times, keep the best attempt and mark what is left; `ask`, let
@@ -83,18 +86,27 @@ class Orchestrator:
         ask: Ask | None = None,
         config: VerificationConfig | None = None,
         trajectory: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None = None,
-        deadline_s: float = DEADLINE_S,
+        deadline_s: float | None = None,
         max_concurrent_checks: int = 8,
+        settings: Settings | None = None,
     ) -> None:
+        said = _Said(settings)
         given = {"on_failure": on_failure, "max_retries": max_retries}
         own = {name: value for name, value in given.items() if value is not None}
-        self.config = replace(config or VerificationConfig(), **own)  # type: ignore[arg-type]
+        policy = _own_policy(verifier)
+        base = VerificationConfig.of(said.settings, policy) if config is None else config
+        self.config = replace(base, **own)  # type: ignore[arg-type]
+        if deadline_s is None:
+            deadline_s = said.settings.hallucination.timeout or DEADLINE_S
         _ensure(ask, self.config, deadline_s, max_concurrent_checks)
         if verifier is None and self.config.enabled:
-            verifier = _verifier(self.config)
+            verifier = _verifier(self.config, said.settings)
+        if policy is None and config is None:
+            policy = said.settings.to_policy()
+        policy = policy or getattr(verifier, "policy", None) or Policy()
         self._setup = _Setup(
             as_generate(generate),
-            Checkpoint(verifier, self.config, max_concurrent_checks=max_concurrent_checks),
+            Checkpoint(verifier, self.config, policy, max_concurrent_checks=max_concurrent_checks),
             self.config,
             ask,
             _trajectory(trajectory),
@@ -111,35 +123,16 @@ class Orchestrator:
         ask: Ask | None = None,
         trajectory: str | os.PathLike[str] | Callable[[Event], object] | Trajectory | None = None,
     ) -> Self:
-        """Return the orchestrator that the blocks `verification` and `hallucination` describe.
-
-        `hallucination.output_verification.flag_threshold_bits` stands above
-        `verification.gap_threshold_bits`, `hallucination.timeout` is the deadline. Without
-        `settings`, those of file and environment are read.
-        """
-        from veridical.settings import Settings
-
-        found = settings or Settings.load()
-        block = found.verification.model_dump()
-        bits = found.hallucination.output_verification.flag_threshold_bits
-        config = VerificationConfig(
-            **block | ({} if bits is None else {"gap_threshold_bits": bits})
-        )
-        return cls(
-            generate,
-            _verifier(config, found) if verifier is None and config.enabled else verifier,
-            ask=ask,
-            config=config,
-            trajectory=trajectory,
-            deadline_s=found.hallucination.timeout or DEADLINE_S,
-        )
+        """Return the orchestrator that the settings describe: another form of `settings=`."""
+        return cls(generate, verifier, ask=ask, trajectory=trajectory, settings=settings)
 
     async def process(
         self, query: str, context: Mapping[str, str] | None = None, *, verify: bool | None = None
     ) -> Answer:
         """Return the answer to a question, verified against the texts of `context`.
 
-        `verify=False` returns it as it is generated, `verify=True` verifies even a short one.
+        `verify=False` returns it as it is generated, `verify=True` verifies one that `skip_short`
+        would leave out.
         Raises what `generate` raises on its first call, and nothing else.
         """
         return await _Run(self._setup, query, dict(context or {}), verify=verify).answer()
@@ -197,7 +190,7 @@ class _Run:
             self._record.broke_off(failure, self._elapsed_ms)
             raise
         self._record.attempted(1, self._query, found)
-        first = Attempt(1, found.text, found.spent)
+        first = Attempt(1, found.text, found.spent, cut_off=found.cut_off)
         try:
             answer = await self._verified(first)
         except Exception as error:  # noqa: BLE001 -- a bug of ours must not cost the answer
@@ -231,7 +224,7 @@ class _Run:
         latest = attempts[-1]
         if not latest.verified:
             return _Decision(_KEEP)
-        if not latest.flagged:
+        if not (latest.flagged or latest.critical):
             return _Decision(_PASS)
         if not latest.critical or self._config.on_failure == "flag":
             return _Decision(Choice.FLAG)
@@ -263,7 +256,7 @@ class _Run:
     async def _again(self, attempts: list[Attempt]) -> Attempt | Failure:
         """Return another attempt, which has read what is wrong with the latest one."""
         latest, number = attempts[-1], len(attempts) + 1
-        found = guidance(latest.report.failing) if latest.report else None
+        found = guidance(latest.report.to_correct) if latest.report else None
         prompt = f"{self._query}\n\n{found}" if found else self._query
         started = perf_counter()
         try:
@@ -274,13 +267,15 @@ class _Run:
             failure = Failure(FailureKind.GENERATE_ERROR, type(error).__name__)
         else:
             self._record.attempted(number, prompt, written)
-            return await self._compared(Attempt(number, written.text, written.spent), attempts)
+            attempt = Attempt(number, written.text, written.spent, cut_off=written.cut_off)
+            return await self._compared(attempt, attempts)
         self._record.not_attempted(number, failure, (perf_counter() - started) * 1000)
         return failure
 
     async def _compared(self, attempt: Attempt, before: list[Attempt]) -> Attempt:
         """Return the attempt examined; of a text that was verified before, the result is known."""
-        known = next((old for old in before if old.verified and old.text == attempt.text), None)
+        alike = (old for old in before if old.verified and old.cut_off is attempt.cut_off)
+        known = next((old for old in alike if old.text == attempt.text), None)
         if known is None:
             return await self._examine(attempt)
         found = replace(known, number=attempt.number, generation=attempt.generation)
@@ -299,7 +294,7 @@ class _Run:
             best,
             action,
             self._elapsed_ms,
-            guidance(best.report.failing) if best.verified and best.report else None,
+            guidance(best.report.to_correct) if best.verified and best.report else None,
             decision.failure or best.failure or attempts[-1].failure,
         )
 
@@ -320,7 +315,7 @@ def _outcome(best: Attempt, decision: _Decision) -> tuple[str, Action]:
         return decision.text, Action.REPLACED
     if not best.verified or best.report is None:
         return best.text, Action.NOT_VERIFIED
-    if not best.flagged:
+    if not (best.flagged or best.critical):
         return best.text, Action.PASSED
     if decision.name == Choice.ACCEPT:
         return best.text, Action.ACCEPTED
@@ -331,17 +326,35 @@ def _blank(text: object) -> bool:
     return isinstance(text, str) and not text.strip()
 
 
-def _verifier(config: VerificationConfig, settings: Settings | None = None) -> Checks:
+@dataclass(slots=True)
+class _Said:
+    """The settings, read when they are first needed."""
+
+    given: Settings | None
+
+    @property
+    def settings(self) -> Settings:
+        if self.given is None:
+            from veridical.settings import Settings
+
+            self.given = Settings.load()
+        return self.given
+
+
+def _own_policy(verifier: Checks | None) -> Policy | None:
+    """Return the policy that a verifier was given; None if it has none, or the default one."""
+    policy: Policy | None = getattr(verifier, "policy", None)
+    return None if policy == Policy() else policy
+
+
+def _verifier(config: VerificationConfig, settings: Settings) -> Checks:
     """Return the verifier of the settings, with the backend that the configuration names."""
-    from veridical.settings import Settings
     from veridical.verifier import Verifier
 
-    named = config.verification_model
-    if settings is None:
-        found = Settings.load(backend=named)
-    else:
-        found = settings.model_copy(update={} if named is None else {"backend": named})
-    return Verifier.from_settings(found.for_host())
+    named = config.verification_model or settings.verification.verification_model
+    block = settings.verification.model_copy(update={"verification_model": named})
+    found = settings.model_copy(update={"verification": block})
+    return Verifier.from_settings(found, operation="output")
 
 
 def _trajectory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -10,10 +11,9 @@ from veridical.core.assessment import Outcome
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from veridical import Report
-    from veridical.core.assessment import Assessment
     from veridical.core.verdicts import Verdict
 
 
@@ -98,7 +98,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One text that was generated, and what verification says of it; `number` counts from 1."""
+    """One text that was generated, and what verification says of it; `number` counts from 1.
+
+    `cut_off` says that the model stopped at its limit on tokens: the text may lack its end.
+    """
 
     number: int
     text: str = field(repr=False)
@@ -107,6 +110,7 @@ class Attempt:
     report: Report | None = None
     skipped: Skipped | None = None
     failure: Failure | None = None
+    cut_off: bool = False
 
     @property
     def verified(self) -> bool:
@@ -123,8 +127,19 @@ class Attempt:
 
     @property
     def critical(self) -> tuple[Verdict, ...]:
-        """Those of the flagged claims that something has to be done about."""
-        return critical(self.report) if self.verified and self.report else ()
+        """The claims that something has to be done about, supported ones of a wide gap, too."""
+        return self.report.critical if self.verified and self.report else ()
+
+    @property
+    def left_out(self) -> Mapping[str, int] | None:
+        """How many assertions the mode or the limit left unverified, by reason.
+
+        None if there is no report: then nothing was verified, and `skipped` or `failure` says why.
+        """
+        if self.report is None:
+            return None
+        skips = (verdict.claim.skipped for verdict in self.report.claims if not verdict.checked)
+        return dict(Counter(skip.value for skip in skips if skip is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +176,16 @@ class Answer:
         return self.best.skipped
 
     @property
+    def left_out(self) -> Mapping[str, int] | None:
+        """How many assertions of `original` were left out, by reason; see `Attempt.left_out`."""
+        return self.best.left_out
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether `original` was cut off at the model's limit on tokens."""
+        return self.best.cut_off
+
+    @property
     def generation(self) -> Spent:
         """What generating cost, all attempts together."""
         return sum((attempt.generation for attempt in self.attempts), Spent())
@@ -174,26 +199,6 @@ class Answer:
     def cost_usd(self) -> float | None:
         """What it cost in all; None if a part of it is unknown."""
         return (self.generation + self.verification).cost_usd
-
-
-def critical(report: Assessment) -> tuple[Verdict, ...]:
-    """Return the claims that fail by the policy of the check, and are critical by it.
-
-    Its `fail_on` says which flagged claims fail: by default those that are sure. Of those,
-    contradicted claims and phantom citations are critical; of the others, those whose gap is above
-    `gap_threshold_bits` or was not measured. What is merely too vague is not.
-    """
-    threshold = report.policy.gap_threshold_bits
-    return tuple(verdict for verdict in report.failing if _critical(verdict, threshold))
-
-
-def _critical(verdict: Verdict, threshold: float) -> bool:
-    if verdict.status in {Status.CONTRADICTED, Status.PHANTOM_CITATION}:
-        return True
-    if verdict.status is Status.UNVERIFIABLE:
-        return False
-    gap = verdict.budget.gap_bits
-    return gap is None or gap > threshold
 
 
 def best_of(attempts: Sequence[Attempt]) -> Attempt:

@@ -113,6 +113,7 @@ class Recorder:
                 "model": draft.model,
                 "prompt_tokens": draft.prompt_tokens,
                 "output_tokens": draft.output_tokens,
+                "cut_off": draft.cut_off,
                 **_spent(draft.spent),
                 "failure": None,
             },
@@ -120,7 +121,7 @@ class Recorder:
 
     def not_attempted(self, number: int, failure: Failure, latency_ms: float) -> None:
         """Record that no text was generated."""
-        unknown = ("model", "prompt_tokens", "output_tokens", "cost_usd", "tokens")
+        unknown = ("model", "prompt_tokens", "output_tokens", "cut_off", "cost_usd", "tokens")
         self._send(
             "attempt",
             lambda: {

@@ -51,13 +51,14 @@ class Asking:
     @property
     def policy(self) -> Policy:
         """Return the thresholds by which claims are judged."""
-        return self._policy or self.settings.to_policy()
+        own: Policy | None = getattr(self._given, "policy", None)
+        return self._policy or own or self.settings.to_policy()
 
     @property
     def audits(self) -> bool:
         """Return whether claims are verified without being asked to, as the settings have it."""
         block = self.settings.hallucination
-        return block.enabled and block.trace_auditing.enabled
+        return bool(block.enabled) and block.trace_auditing.enabled
 
     @property
     def auditor(self) -> str | None:
@@ -84,7 +85,9 @@ class Asking:
                 backend = build_backend(self.settings, named, operation="trace")
                 if hasattr(backend, "close"):
                     self._stack.callback(backend.close)
-                self._made[model] = build_verifier(self.settings, backend=backend)
+                self._made[model] = build_verifier(
+                    self.settings, backend=backend, policy=self._policy, operation="trace"
+                )
             return self._made[model]
 
     async def verdict(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from veridical.auditing import NOTHING_TO_REST_ON
-from veridical.core.measurements import Unmeasured, UnmeasuredReason
+from veridical.core.measurements import UNKNOWN, Taken, Unmeasured, UnmeasuredReason
 from veridical.core.trace_reports import ClaimRecord, VerificationResult, result_from
 from veridical.core.traces import NodeKind, Trace, TraceNode
 from veridical.core.types import Citation, CitationRef, Claim, Source, Span
@@ -78,7 +78,8 @@ def _verdict(  # noqa: PLR0913, PLR0917 -- a verdict has that many parts
     claim = Claim("c1", node.text, whole, 0, citations=refs)
     citations = tuple(Citation(cite, whole, None) for cite in cites)
     budget = Budget(policy.target_confidence)
-    return Verdict(claim, status, rule, citations, reason, reason, budget, None)
+    took = UNKNOWN if status is Status.UNDETERMINED else Taken()
+    return Verdict(claim, status, rule, citations, reason, reason, budget, None, taken=took)
 
 
 def new_result(node: TraceNode, verdict: Verdict, policy: Policy) -> VerificationResult:

@@ -38,6 +38,8 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "max_claims": None,
         "gap_threshold_bits": 2.0,
         "fail_on": "sure",
+        "seed": 0,
+        "parallel": True,
     }
 
 
@@ -130,6 +132,10 @@ def test_resolving_refuses_a_backend_with_wrong_thresholds() -> None:
         {"max_claims": True},
         {"gap_threshold_bits": -1},
         {"gap_threshold_bits": float("nan")},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"seed": True},
+        {"parallel": 1},
     ],
 )
 def test_modes_and_limits_out_of_range_are_errors(wrong: dict[str, object]) -> None:

@@ -6,6 +6,7 @@ import json
 import logging
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +15,8 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.core.measurements import Unmeasured
+from veridical.core.measurements import Measurement, Query, Unmeasured
+from veridical.core.policy import Policy
 from veridical.errors import (
     BackendError,
     ConfigurationError,
@@ -406,3 +408,31 @@ def test_the_database_has_a_row_for_each_part_of_a_fact(memory: Memory, tmp_path
             (found,) = connection.execute(f"SELECT count(*) FROM memory_{table}").fetchone()  # noqa: S608 -- our own names
             assert (table, found) == (table, count)
     connection.close()
+
+
+def test_a_gate_goes_by_the_policy_of_its_verifier() -> None:
+    backend = FakeBackend(lambda _: fake_estimate(0.97))
+    policy = Policy(gap_threshold_bits=0.5, target_confidence=0.8)
+    gate = MemoryGate(Verifier(backend, policy=policy), backend)
+    try:
+        assert (gate.rules.gap_threshold_bits, gate.stated(None)) == (0.5, 0.8)
+    finally:
+        gate.close()
+
+
+def test_a_fact_says_what_verifying_and_comparing_it_took(tmp_path: Path) -> None:
+    def priced(_: Query) -> Measurement:
+        return replace(fake_estimate(0.97, 0.01), tokens=10, cost_usd=0.25)
+
+    backend = FakeBackend(priced)
+    url = f"sqlite:///{tmp_path}/priced.db"
+    with Memory(url, MemoryGate(Verifier(backend), backend, timeout_s=20.0)) as memory:
+        first = memory.remember("The bridge has eight lanes.", {"S1": "It has eight lanes."})
+        second = memory.remember("The bridge has nine lanes.", {"S1": "It has nine lanes."})
+        assert first.verification is not None
+        assert second.verification is not None
+        assert (first.verification.tokens, first.verification.cost_usd) == (20, 0.5)
+        assert (second.verification.tokens, second.verification.cost_usd) == (40, 1.0)
+        assert second.fact is not None
+        (kept,) = [fact for fact in memory.facts() if fact.id == second.fact.id]
+        assert kept.verification == second.verification

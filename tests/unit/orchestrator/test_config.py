@@ -26,19 +26,20 @@ def process(bridge: ModuleType, text: str, **config: Any) -> Answer:  # noqa: AN
     return found
 
 
-def test_names_and_defaults_are_those_of_spec_16() -> None:
+def test_the_names_are_those_of_spec_16_and_the_defaults_verify_wholly() -> None:
     found = {field.name: field.default for field in fields(VerificationConfig)}
     assert found == {
         "enabled": True,
+        "skip_short": False,
         "support_threshold": None,
         "dependence_threshold": 0.3,
         "gap_threshold_bits": 2.0,
         "on_failure": "flag",
         "max_retries": 2,
         "verification_model": None,
-        "max_claims_per_response": 10,
+        "max_claims_per_response": None,
         "parallel_verification": True,
-        "mode": "sample",
+        "mode": "full",
         "sample_rate": 0.3,
     }
 
@@ -105,7 +106,7 @@ def test_a_sample_that_finds_something_is_followed_by_a_full_check_before_a_retr
 
 def test_what_the_configuration_does_not_name_is_the_verifiers(bridge: ModuleType) -> None:
     base = Policy(contradiction_threshold=0.99, support_threshold=0.6, windows=5)
-    policy = VerificationConfig().to_policy(base)
+    policy = VerificationConfig(mode="sample").to_policy(base)
     assert (policy.contradiction_threshold, policy.support_threshold) == (0.99, 0.6)
     assert (policy.windows, policy.mode) == (5, "sample")
     assert VerificationConfig(support_threshold=0.8).to_policy(base).support_threshold == 0.8
@@ -126,6 +127,7 @@ def test_what_the_configuration_does_not_name_is_the_verifiers(bridge: ModuleTyp
         {"sample_rate": 2},
         {"enabled": "no"},
         {"parallel_verification": 1},
+        {"skip_short": None},
     ],
 )
 def test_a_value_out_of_range_is_named(wrong: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,9 +12,17 @@ from typing import Any
 import anyio
 import pytest
 
+from veridical import Policy
 from veridical.core.assessment import Outcome
-from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
-from veridical.core.verdicts import Status
+from veridical.core.measurements import (
+    Generated,
+    Measurement,
+    Query,
+    TextRequest,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.core.verdicts import Note, Status
 from veridical.errors import BackendError, ConfigurationError, TextError
 from veridical.orchestrator import (
     Action,
@@ -29,11 +38,13 @@ from veridical.orchestrator import (
 from veridical.pipeline.inference.wrappers import Cache
 from veridical.settings import Settings
 from veridical.sync import SyncVerifier
-from veridical.testing import FakeTextModel
+from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
+from veridical.verifier import Verifier
 
 pytestmark = [pytest.mark.spec("SPEC-16.22"), pytest.mark.spec("SPEC-16.29")]
 
 FULL = VerificationConfig(mode="full")
+SKIPPING = VerificationConfig(skip_short=True)
 
 
 # --- what is done about flags ----------------------------------------------------------------
@@ -213,7 +224,7 @@ def test_a_callback_that_is_not_async_may_block(bridge: ModuleType) -> None:
         (" \n" * 80, FULL, True, Skipped.NO_ANSWER),
         ("x" * 200, VerificationConfig(enabled=False), None, Skipped.DISABLED),
         ("x" * 200, FULL, False, Skipped.NOT_WANTED),
-        ("The bridge never opened in 1998.", FULL, None, Skipped.TOO_SHORT),
+        ("The bridge never opened in 1998.", SKIPPING, None, Skipped.TOO_SHORT),
         ("Is it? " * 20, FULL, None, Skipped.NOTHING_TO_CHECK),
     ],
 )
@@ -234,14 +245,159 @@ def test_an_answer_that_is_not_verified_says_why(
 def test_the_limit_of_a_short_answer_is_100_characters(bridge: ModuleType) -> None:
     for length, skipped in ((99, Skipped.TOO_SHORT), (100, None)):
         text = bridge.GOOD[: length - 1] + "."
-        answer = bridge.process(Orchestrator(bridge.Script([text]), bridge.verifier(), config=FULL))
+        orchestrator = Orchestrator(bridge.Script([text]), bridge.verifier(), config=SKIPPING)
+        answer = bridge.process(orchestrator)
         assert (len(text), answer.skipped) == (length, skipped)
+        assert answer.left_out == (None if skipped else {})
 
 
 def test_a_short_answer_is_verified_on_demand(bridge: ModuleType) -> None:
     text = "The bridge never opened in 1998."
-    orchestrator = Orchestrator(bridge.Script([text]), bridge.verifier(), config=FULL)
+    orchestrator = Orchestrator(bridge.Script([text]), bridge.verifier(), config=SKIPPING)
     assert bridge.process(orchestrator, verify=True).action is Action.FLAGGED
+
+
+# --- by default ------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.19", "SPEC-16.22")
+def test_an_answer_of_any_length_is_verified_wholly_by_default(bridge: ModuleType) -> None:
+    many = " ".join(f"The bridge never had {n} gates." for n in range(40))
+    for text, claims in (("The bridge never opened.", 1), (many, 40)):
+        answer = bridge.process(Orchestrator(bridge.Script([text]), bridge.verifier()))
+        assert answer.action is Action.FLAGGED
+        assert answer.report.summary.claims_checked == claims
+        assert answer.left_out == {}
+
+
+@pytest.mark.spec("SPEC-16.28")
+def test_what_a_sample_and_a_limit_leave_out_is_counted_in_the_result(bridge: ModuleType) -> None:
+    config = VerificationConfig(mode="sample", sample_rate=0.5, max_claims_per_response=1)
+    answer = bridge.process(
+        Orchestrator(bridge.Script([bridge.GOOD]), bridge.verifier(), config=config)
+    )
+    assert answer.left_out == {"not_sampled": 2, "over_limit": 1}
+
+
+@pytest.mark.spec("SPEC-16.21")
+def test_a_plain_orchestrator_reads_the_settings(
+    bridge: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "veridical.yaml").write_text(
+        "policy: {windows: all}\n"
+        "verification: {mode: sample, sample_rate: 0.5, on_failure: retry, max_retries: 0}\n"
+        "hallucination: {timeout: 7s}\n"
+    )
+    spy = bridge.Spy()
+    orchestrator = Orchestrator(bridge.Script([bridge.GOOD]), spy)
+    assert bridge.process(orchestrator).left_out == {"not_sampled": 2}
+    assert (spy.policies[0].windows, orchestrator.config.on_failure) == ("all", "retry")
+    assert orchestrator._setup.deadline_s == 7.0
+    explicit = Orchestrator(bridge.Script([bridge.GOOD]), spy, config=FULL, deadline_s=3.0)
+    assert bridge.process(explicit).left_out == {}
+    assert explicit._setup.deadline_s == 3.0
+
+
+def test_the_policy_that_a_verifier_was_given_stands_above_the_settings(
+    bridge: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VERIDICAL_POLICY__MODE", "sample")
+    verifier = bridge.verifier(policy=Policy(max_claims=3, windows=1))
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.GOOD]), verifier))
+    assert answer.left_out == {"over_limit": 1}
+    assert answer.report.policy.windows == 1
+
+
+@pytest.mark.spec("SPEC-08.02", "SPEC-08.34")
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"hallucination": {"enabled": False}},
+        {"hallucination": {"enabled": True, "output_verification": {"enabled": False}}},
+        {"verification": {"enabled": False}},
+    ],
+)
+def test_the_settings_switch_the_verification_of_answers_off(
+    bridge: ModuleType, said: dict[str, Any]
+) -> None:
+    settings = Settings.model_validate(said)
+    spy = bridge.Spy()
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), spy, settings=settings))
+    assert (answer.skipped, spy.policies) == (Skipped.DISABLED, [])
+
+
+@pytest.mark.spec("SPEC-08.02", "SPEC-08.34")
+def test_output_verification_is_on_where_the_settings_say_so(bridge: ModuleType) -> None:
+    on = {"enabled": True, "output_verification": {"enabled": True, "flag_threshold_bits": 9.0}}
+    settings = Settings.model_validate({"hallucination": on})
+    script = bridge.Script([bridge.INVENTED] * 3)
+    orchestrator = Orchestrator(script, bridge.Spy(), settings=settings, on_failure="retry")
+    answer = bridge.process(orchestrator)
+    assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, 1)
+    lower = settings.model_copy(
+        update={
+            "verification": settings.verification.model_copy(update={"gap_threshold_bits": 2.0})
+        }
+    )
+    script = bridge.Script([bridge.INVENTED] * 3)
+    again = Orchestrator(script, bridge.Spy(), settings=lower, on_failure="retry")
+    assert len(bridge.process(again).attempts) == 2
+
+
+@pytest.mark.spec("SPEC-08.27")
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"verification": {"verification_model": "embedded"}},
+        {"hallucination": {"backend": {"default": "embedded"}}},
+        {"hallucination": {"backend": {"type": "configurable"}}, "aliases": {"output": "embedded"}},
+        {"hallucination": {"backend": {"type": "external"}}, "aliases": {"external": "embedded"}},
+        {"hallucination": {"backend": {"type": "external", "default": "embedded"}}},
+    ],
+)
+def test_who_verifies_answers_is_what_the_blocks_of_hosts_say(
+    bridge: ModuleType, said: dict[str, Any]
+) -> None:
+    settings = Settings.model_validate({"backend": "no-such-backend", **said})
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), settings=settings))
+    assert answer.report.backend.name == "embedded"
+
+
+# --- a wide gap, and an answer without its end -----------------------------------------------
+
+
+def _just_supported(query: Query) -> Measurement:
+    return fake_estimate(0.71 if "opened" in query.context else 0.001)
+
+
+@pytest.mark.spec("SPEC-16.22", "SPEC-16.24")
+def test_a_wide_gap_of_a_supported_claim_is_critical_marked_and_tried_again(
+    bridge: ModuleType,
+) -> None:
+    text = "The bridge opened in 1998 [S1]."
+    for on_failure, attempts in (("flag", 1), ("retry", 2)):
+        script = bridge.Script([text] * 3)
+        verifier = bridge.verifier(_just_supported)
+        answer = bridge.process(Orchestrator(script, verifier, on_failure=on_failure))
+        (verdict,) = answer.report.claims
+        assert (verdict.status, verdict.budget.gap_bits > 2.0) == (Status.SUPPORTED, True)
+        assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, attempts)
+        assert "supported, but less surely than it is stated" in answer.text
+        assert "less confidence" in answer.guidance
+    wide = VerificationConfig(gap_threshold_bits=9.0)
+    script = bridge.Script([text])
+    answer = bridge.process(Orchestrator(script, bridge.verifier(_just_supported), config=wide))
+    assert (answer.action, answer.text) == (Action.PASSED, text)
+
+
+def test_an_answer_that_was_cut_off_says_so(bridge: ModuleType) -> None:
+    for cut_off in (True, False):
+        written = Generated(bridge.GOOD, "m", cut_off=cut_off)
+        answer = bridge.process(Orchestrator(bridge.Script([written]), bridge.verifier()))
+        notes = [Note.ANSWER_CUT_OFF in verdict.notes for verdict in answer.report.claims]
+        assert (answer.cut_off, notes) == (cut_off, [False, False, False, cut_off])
 
 
 @pytest.mark.parametrize("context", [None, {}, {"S1": " \n"}])
@@ -281,14 +437,35 @@ def _at_once(bridge: ModuleType, orchestrator: Orchestrator, count: int) -> list
 
 
 @pytest.mark.spec("SPEC-08.39")
-def test_answers_are_verified_side_by_side_or_one_after_the_other(bridge: ModuleType) -> None:
-    for parallel, most in ((True, 4), (False, 1)):
-        spy = bridge.Spy(delay_s=0.05)
-        config = VerificationConfig(mode="full", parallel_verification=parallel)
-        orchestrator = Orchestrator(lambda *_, **__: bridge.GOOD, spy, config=config)
-        answers = _at_once(bridge, orchestrator, 4)
-        assert [answer.action for answer in answers] == [Action.PASSED] * 4
-        assert spy.most == most
+def test_answers_are_verified_side_by_side(bridge: ModuleType) -> None:
+    spy = bridge.Spy(delay_s=0.05)
+    orchestrator = Orchestrator(lambda *_, **__: bridge.GOOD, spy, config=FULL)
+    answers = _at_once(bridge, orchestrator, 4)
+    assert [answer.action for answer in answers] == [Action.PASSED] * 4
+    assert spy.most == 4
+
+
+@pytest.mark.spec("SPEC-16.26")
+@pytest.mark.parametrize(("parallel", "most"), [(True, 4), (False, 1)])
+def test_the_claims_of_an_answer_are_verified_at_once_or_in_turn(
+    bridge: ModuleType, parallel: bool, most: int
+) -> None:
+    running, found = 0, 0
+
+    class Slow(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            nonlocal running, found
+            running += 1
+            found = max(found, running)
+            await anyio.sleep(0.05)
+            running -= 1
+            return await super().estimate(queries)
+
+    verifier = Verifier(Slow(bridge.stated), batch_size=2)
+    config = VerificationConfig(parallel_verification=parallel)
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.GOOD]), verifier, config=config))
+    assert (answer.action, answer.report.summary.claims_checked) == (Action.PASSED, 4)
+    assert found == most
 
 
 # --- never worse than no verification --------------------------------------------------------

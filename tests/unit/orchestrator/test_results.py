@@ -16,7 +16,7 @@ from veridical import Policy, Report
 from veridical.core.assessment import Outcome
 from veridical.core.verdicts import Status
 from veridical.orchestrator import Attempt, Spent
-from veridical.orchestrator.results import best_of, critical
+from veridical.orchestrator.results import best_of
 
 pytestmark = pytest.mark.spec("SPEC-16.24")
 
@@ -40,16 +40,16 @@ def test_contradictions_and_phantoms_are_critical_whatever_their_gap(bridge: Mod
         Status.PHANTOM_CITATION,
         Status.UNSUPPORTED,
     ]
-    assert len(critical(report)) == 2
-    assert len(critical(checked(bridge, text, 2.0))) == 3
+    assert len(report.critical) == 2
+    assert len(checked(bridge, text, 2.0).critical) == 3
 
 
 def test_a_gap_that_was_not_measured_is_critical(bridge: ModuleType) -> None:
     report = checked(bridge, "Dolphins sing under the bridge.", 9.0)
     (verdict,) = report.flagged
-    assert critical(report) == ()
+    assert report.critical == ()
     unmeasured = replace(verdict, budget=replace(verdict.budget, gap_bits=None))
-    assert critical(replace(report, claims=(unmeasured,))) == (unmeasured,)
+    assert replace(report, claims=(unmeasured,)).critical == (unmeasured,)
 
 
 def test_the_best_attempt_has_fewest_critical_claims_then_most_support(bridge: ModuleType) -> None:

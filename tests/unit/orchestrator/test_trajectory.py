@@ -22,6 +22,7 @@ from veridical.orchestrator.analysis import percentile, read_trajectory, summari
 pytestmark = pytest.mark.spec("SPEC-16.25")
 
 FULL = VerificationConfig(mode="full")
+SKIPPING = VerificationConfig(skip_short=True)
 KINDS = ["run_started", "attempt", "verification", "decision"]
 
 
@@ -65,6 +66,7 @@ def test_tokens_cost_and_latency_of_each_attempt_are_written(bridge: ModuleType)
     written = Generated(bridge.GOOD, "m-1", prompt_tokens=7, output_tokens=3, cost_usd=0.25)
     _, attempt, check, _, end = events(bridge, [written])
     assert (attempt["model"], attempt["prompt_tokens"], attempt["output_tokens"]) == ("m-1", 7, 3)
+    assert attempt["cut_off"] is False
     assert attempt["cost_usd"] == end["generation"]["cost_usd"] == 0.25
     assert check["cost_usd"] is None  # unknown to this backend, and not zero
     assert check["latency_ms"] > 0
@@ -83,7 +85,7 @@ def test_the_cost_of_the_embedded_verifier_is_known_to_be_nothing(bridge: Module
 
 
 def test_a_skip_and_a_failure_are_events(bridge: ModuleType) -> None:
-    *_, check, decision, _ = events(bridge, ["Short."])
+    *_, check, decision, _ = events(bridge, ["Short."], config=SKIPPING)
     assert (check["skipped"], check["outcome"], decision["decision"]) == ("too_short", None, "keep")
     *_, check, _, end = events(bridge, [bridge.GOOD], verifier=bridge.verifier(bridge.unmeasured))
     assert check["failure"] == end["failure"] == {"kind": "undetermined", "detail": "rate_limited"}
@@ -151,7 +153,7 @@ def test_a_summary_counts_over_runs(bridge: ModuleType, tmp_path: Path) -> None:
     good = Generated(bridge.GOOD, "m", prompt_tokens=1, output_tokens=1, cost_usd=0.25)
     events(bridge, [bridge.WRONG, bridge.GOOD], on_failure="retry", trajectory=path)
     events(bridge, [bridge.WRONG], trajectory=path)
-    events(bridge, ["Short."], trajectory=path)
+    events(bridge, ["Short."], trajectory=path, config=SKIPPING)
     events(bridge, [good], trajectory=path)
     events(bridge, [good], verifier=bridge.verifier(bridge.unmeasured), trajectory=path)
     summary = summarise(read_trajectory(path))
@@ -163,7 +165,8 @@ def test_a_summary_counts_over_runs(bridge: ModuleType, tmp_path: Path) -> None:
     assert (summary.flagged.before, summary.flagged.after) == (2, 1)
     assert summary.generation.n == 6
     assert summary.verification.n == 5
-    assert summary.cost.share is None  # no run with both costs known
+    # The one run with both costs known was turned away at a limit, which costs nothing.
+    assert (summary.cost.runs, summary.cost.share) == (1, 0.0)
 
 
 @pytest.mark.spec("SPEC-16.36")

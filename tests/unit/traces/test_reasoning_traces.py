@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.policy import Policy
 from veridical.core.verdicts import Status
 from veridical.errors import (
     BackendError,
@@ -570,3 +572,39 @@ def test_no_text_is_in_the_repr_of_a_value(traces: ReasoningTraces, goal: str) -
     result = traces.verify_claim(claim)
     values = [traces.tree(goal), result, traces.get_verification_report(goal), traces.node(claim)]
     assert "SECRET" not in repr([*values, traces.claims(goal), traces.goals()])
+
+
+def test_a_verification_keeps_what_it_took_and_a_report_sums_it_up(make: Make) -> None:
+    traces = make(FakeBackend(lambda q: replace(answer(q), tokens=10, cost_usd=0.25)))  # type: ignore[arg-type]
+    goal = traces.add_goal("Say how wide the bridge is")
+    traces.add_observation(goal, "It has eight lanes.")
+    claim = traces.add_claim(goal, "It has eight lanes.")
+    found = traces.verify_claim(claim)
+    assert (found.verification.tokens, found.verification.cost_usd) == (20, 0.5)
+    traces.verify_claim(claim)
+    report = traces.get_verification_report(goal)
+    assert (report.tokens, report.cost_usd) == (40, 1.0)
+    assert report.to_dict()["tokens"] == 40
+    (kept,) = traces.claims(goal)
+    assert kept.history[0].verification.cost_usd == 0.5
+
+
+def test_what_a_failed_verification_took_is_unknown(make: Make) -> None:
+    traces = make(FakeBackend(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT)))
+    goal = traces.add_goal("Say how wide the bridge is")
+    traces.add_observation(goal, "It has eight lanes.")
+    traces.verify_claim(traces.add_claim(goal, "It has eight lanes."))
+    report = traces.get_verification_report(goal)
+    assert (report.tokens, report.cost_usd) == (None, None)
+
+
+def test_the_policy_of_the_verifier_holds_for_claims(tmp_path: Path) -> None:
+    verifier = Verifier(
+        FakeBackend(lambda _: fake_estimate(0.8)), policy=Policy(support_threshold=0.9)
+    )
+    settings = Settings(threads=1, store={"url": f"sqlite:///{tmp_path}/own.db"})
+    with ReasoningTraces(verifier=verifier, settings=settings) as traces:
+        goal = traces.add_goal("Say how wide the bridge is")
+        traces.add_observation(goal, "It has eight lanes.")
+        found = traces.verify_claim(traces.add_claim(goal, "It has eight lanes."))
+        assert found.status is Status.UNSUPPORTED

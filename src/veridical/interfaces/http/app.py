@@ -100,8 +100,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
 
     router = build_proxy_router(
         service.output,
-        service.settings.proxy,
-        policy=service.verifier.policy,
+        service.settings,
         dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.passing)],
         # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
         forward_authorization=service.keyring.open,

@@ -13,6 +13,7 @@ import anyio.to_thread
 
 from veridical.composition import (
     LOCAL,
+    backend_of,
     build_backend,
     build_memory,
     build_store,
@@ -83,14 +84,32 @@ class Service:
         self._inner = build_backend(settings, backend or settings.backend)
         self.backend = self._shared(self._inner)
         self.verifier = build_verifier(settings, backend=self.backend)
+        self._batching = self._batched(self.backend)
+        self._output_inner = self._output_backend(given=backend is not None)
+        self._backends, self.output_verifier = [self.backend], self.verifier
+        if self._output_inner is not None:
+            self._backends.append(self._shared(self._output_inner))
+            self.output_verifier = build_verifier(settings, backend=self._backends[-1])
         self._gauges()
+
+    def _output_backend(self, *, given: bool) -> Backend | None:
+        """Return who verifies answers on their way to a user; None if it is who checks, too."""
+        named = backend_of(self.settings, "output")
+        same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
+        if given or same or not self.settings.proxy.upstream_url:
+            return None
+        return build_backend(self.settings, named, operation="output")
 
     def _shared(self, backend: Backend) -> Deadlined:
         observed: Backend = Observed(backend, self.telemetry)
-        self._batching = None
         if backend.info.name in LOCAL:
-            self._batching = observed = Batching(observed, self.settings.server.batch)
+            observed = Batching(observed, self.settings.server.batch)
         return Deadlined(observed)
+
+    @staticmethod
+    def _batched(shared: Deadlined) -> Batching | None:
+        inner = shared.wrapped
+        return inner if isinstance(inner, Batching) else None
 
     def _rates(self) -> Rates:
         """Return what counts the requests of a key: the database, if it is one that is shared."""
@@ -151,9 +170,11 @@ class Service:
         What it cannot start with is raised, and kept as `failure`.
         """
         await self.rates.open()
-        if self._inner.info.name in LOCAL:
+        for backend in self._backends:
+            if backend.info.name not in LOCAL:
+                continue
             try:
-                await self.backend.estimate([Query("It is warm.", "It is warm.")])
+                await backend.estimate([Query("It is warm.", "It is warm.")])
             except VeridicalError as error:
                 self.failure = error
                 raise
@@ -183,14 +204,15 @@ class Service:
     def drain(self) -> None:
         """Take no more, and let what was accepted come to its end in the time of a shutdown."""
         self.draining = True
-        self.backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
+        for backend in self._backends:
+            backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
 
     async def stop(self) -> None:
         """Close what was opened."""
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
         made = (self.__dict__.get(name) for name in ("memory", "store", "text_model"))
-        for part in (*made, self._inner):
+        for part in (*made, self._inner, self._output_inner):
             if part is not None and hasattr(part, "close"):
                 with suppress(Exception):
                     part.close()
@@ -236,7 +258,8 @@ class Service:
         operation: str = "check",
     ) -> Report:
         """Check an answer, and let telemetry know; for work that is admitted."""
-        report = await self.verifier.check(
+        verifier = self.output_verifier if operation == "output" else self.verifier
+        report = await verifier.check(
             answer,
             sources,
             question,

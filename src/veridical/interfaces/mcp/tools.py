@@ -144,11 +144,12 @@ class Toolbox:
         """Audit a trace."""
         steps = [step.model_dump(exclude_none=True) for step in given.steps]
         trace = replace(auditing.parse_trace(steps), question=given.question, answer=given.answer)
+        wanted = self._settings.hallucination.trace_auditing.check_post_hoc
         audit = await auditing.audit(
             trace,
             self._verifier,
             sources=given.sources,
-            executor=auditing.Executor(self._backend, self._text_model),
+            executor=auditing.Executor(self._backend, self._text_model) if wanted else None,
         )
         return answers.audited(audit)
 

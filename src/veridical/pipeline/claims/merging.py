@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Generated, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import UNKNOWN, Generated, Taken, Unmeasured, UnmeasuredReason
 from veridical.core.text import normalise
 from veridical.core.types import (
     ClaimExtraction,
@@ -34,13 +34,11 @@ from veridical.pipeline.claims.softening import soften
 from veridical.pipeline.claims.vagueness import is_vague
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from veridical.core.types import Claim
     from veridical.pipeline.claims.decomposition import Piece, Proposal
     from veridical.pipeline.claims.places import Place, Sentence
-
-_Number = TypeVar("_Number", int, float)
 
 _MAX_CLAIM = 600
 _MAX_TRIED = 3
@@ -220,7 +218,7 @@ class _Run:
         return needed
 
     def _extraction(self, replies: Collection[Generated | Unmeasured]) -> ClaimExtraction:
-        texts = [reply for reply in replies if isinstance(reply, Generated)]
+        took = Taken.by(replies) if replies else UNKNOWN
         by_model = len(self._reasons) < len(replies)
         counts = self._counts
         return ClaimExtraction(
@@ -228,8 +226,8 @@ class _Run:
             pieces=len(replies),
             fallen_back=len(self._reasons),
             fallback=self._reasons[0] if self._reasons else None,
-            tokens=_total(_tokens(text) for text in texts),
-            cost_usd=_total(text.cost_usd for text in texts),
+            tokens=took.tokens,
+            cost_usd=took.cost_usd,
             proposed=counts["proposed"],
             dropped_unanchored=counts["dropped_unanchored"],
             dropped_unfaithful=counts["dropped_unfaithful"],
@@ -268,16 +266,3 @@ def _with_all_refs(sentence: Sentence, made: Sequence[Claim], kept: Sequence[Cla
             refs = (*claim.citations, ref)
             claims[index] = replace(claim, citations=refs, evidence_map=None)
     return claims
-
-
-def _tokens(text: Generated) -> int | None:
-    if text.prompt_tokens is None or text.output_tokens is None:
-        return None
-    return text.prompt_tokens + text.output_tokens
-
-
-def _total(values: Iterable[_Number | None]) -> _Number | None:
-    """Return the sum, or None if a part of it is unknown or there is nothing to sum."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(found) else None

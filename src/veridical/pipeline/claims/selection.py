@@ -34,15 +34,16 @@ _UNSURE = re.compile(
 )
 
 
-def select(claims: ClaimSet, policy: Policy) -> ClaimSet:
+def select(claims: ClaimSet, policy: Policy, answer: str = "") -> ClaimSet:
     """Return the claims, with those that the policy's mode and limit leave out marked as skipped.
 
-    The same answer gives the same choice: a sample is drawn by a hash of the claims' texts.
+    The same answer gives the same choice: a sample is drawn by a hash of each claim, its place,
+    `answer` and the policy's seed. A sentence that recurs in answers is in some of their samples.
     """
     wanted = [claim for claim in claims.claims if claim.verifiable]
     skipped: dict[str, Skip] = {}
     if policy.mode == "sample":
-        chosen = _sample(wanted, policy.sample_rate)
+        chosen = _sample(wanted, policy.sample_rate, _lot(answer, policy.seed))
         skipped |= _skip(wanted, chosen, Skip.NOT_SAMPLED)
         wanted = chosen
     elif policy.mode == "critical_only":
@@ -67,15 +68,22 @@ def is_critical(claim: Claim) -> bool:
     return any(not _PRONOUN.match(match[0]) for match in _NAME.finditer(claim.text))
 
 
-def _sample(claims: Collection[Claim], rate: float) -> list[Claim]:
+def _sample(claims: Collection[Claim], rate: float, lot: bytes) -> list[Claim]:
     """Return the share `rate` of the claims, rounded up, in text order."""
     count = ceil(rate * len(claims) - 1e-9)  # .3 of 10 is 3, not 4
-    drawn = {claim.id for claim in sorted(claims, key=_drawn)[:count]}
+    drawn = {claim.id for claim in sorted(claims, key=lambda claim: _drawn(claim, lot))[:count]}
     return [claim for claim in claims if claim.id in drawn]
 
 
-def _drawn(claim: Claim) -> tuple[bytes, int]:
-    return blake2b(claim.text.encode(), digest_size=8).digest(), claim.span.start
+def _lot(answer: str, seed: int) -> bytes:
+    """Return what makes the draw of one answer differ from that of others."""
+    # A lone surrogate, which Python's texts may hold, has no UTF-8.
+    return blake2b(f"{seed}:{answer}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _drawn(claim: Claim, lot: bytes) -> tuple[bytes, int]:
+    text = f"{claim.span.start}:{claim.text}".encode("utf-8", "surrogatepass")
+    return blake2b(text, key=lot, digest_size=8).digest(), claim.span.start
 
 
 def _skip(claims: Iterable[Claim], chosen: Iterable[Claim], why: Skip) -> dict[str, Skip]:

@@ -28,13 +28,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from veridical.core.assessment import Savings
 from veridical.core.measurements import (
     BackendInfo,
+    Billed,
     Estimate,
     Estimator,
     Measurement,
     Query,
     Reads,
     Stage,
+    Taken,
+    Unmeasured,
     ensure_probability,
+    taken,
 )
 from veridical.core.ports import estimators_of
 from veridical.errors import BackendError, ConfigurationError
@@ -169,10 +173,10 @@ class Cascade:
         if isinstance(first, Estimate) and isinstance(second, Estimate):
             return self._pooled(first, second)
         if isinstance(first, Estimate) and self._read_alike(first, self._first):
-            return replace(first, stage=Stage.STOOD_IN)
+            return _with(replace(first, stage=Stage.STOOD_IN), second)
         if isinstance(second, Estimate) and not self._read_alike(second, self._second):
-            return replace(first, stage=Stage.SECOND)
-        return replace(second, stage=Stage.SECOND)
+            return _with(replace(first, stage=Stage.SECOND), second)
+        return _with(replace(second, stage=Stage.SECOND), first)
 
     def _pooled(self, first: Estimate, second: Estimate) -> Estimate:
         return replace(
@@ -183,6 +187,17 @@ class Cascade:
             latency_ms=_sum(first.latency_ms, second.latency_ms),
             **_taken(first, second),
         )
+
+
+def _with(kept: Measurement, other: Measurement) -> Measurement:
+    """Return what counts of two measurements, with what the other one took besides."""
+    more = taken(other)
+    if more == Taken():
+        return kept
+    took = taken(kept) + more
+    if isinstance(kept, Unmeasured):
+        return Billed.of(kept, took)
+    return replace(kept, tokens=took.tokens, cost_usd=took.cost_usd, cached=False)
 
 
 def _shown(query: Query, info: BackendInfo) -> Query:
@@ -201,6 +216,8 @@ def _each_once(
         answer = answers[query]
         if query in counted and isinstance(answer, Estimate):
             answer = replace(answer, latency_ms=0.0, tokens=0, cost_usd=0.0)
+        elif query in counted and isinstance(answer, Unmeasured):
+            answer = Billed.of(answer, Taken())
         found[i] = answer
         counted.add(query)
     return found

@@ -16,6 +16,7 @@ import anyio
 
 from veridical.core.measurements import (
     BackendInfo,
+    Billed,
     Estimate,
     Estimator,
     Measurement,
@@ -35,7 +36,7 @@ from veridical.pipeline.inference.claude_messages import (
     shuffled,
 )
 from veridical.pipeline.inference.failures import unbilled, unmeasured_error
-from veridical.pipeline.inference.prices import Bill, Billed, Most, Usage, cost_usd
+from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
 from veridical.pipeline.inference.services import Room, ensure_positive

@@ -17,11 +17,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from veridical.core.measurements import Unmeasured
+from veridical.core.measurements import Billed, Taken
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from veridical.core.measurements import Unmeasured
 
 PRICES = Path(__file__).with_name("prices.json")
 
@@ -124,14 +126,6 @@ def most_of(backend: object) -> Most:
     return most
 
 
-@dataclass(frozen=True, slots=True)
-class Billed(Unmeasured):
-    """A failure that says what it took; tokens and cost are None where unknown."""
-
-    tokens: int | None = None
-    cost_usd: float | None = None
-
-
 @dataclass(slots=True)
 class Bill:
     """What a claim's shares of requests came to; None once a part is unknown."""
@@ -155,14 +149,7 @@ class Bill:
 
     def failed(self, failure: Unmeasured) -> Billed:
         """Return a failure with what it took."""
-        return Billed(
-            failure.reason,
-            failure.detail,
-            failure.retry_after_s,
-            failure.stage,
-            tokens=self.tokens,
-            cost_usd=self.cost_usd,
-        )
+        return Billed.of(failure, Taken(self.tokens, self.cost_usd))
 
 
 def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float | None]:

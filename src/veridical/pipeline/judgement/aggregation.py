@@ -10,7 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    NOTHING,
+    Estimate,
+    Measurement,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.types import FURTHER
 
 if TYPE_CHECKING:
@@ -24,13 +31,15 @@ if TYPE_CHECKING:
 class Reading:
     """What came of reading passages: the measurement that decides, and the passage it is of.
 
-    `unread` are the passages that were not read because those before them decided.
+    `unread` are the passages that were not read because those before them decided. `taken` is what
+    all of the reading took.
     """
 
     measurement: Measurement
     passage: Passage | None = None
     unmeasured: int = 0
     unread: tuple[Passage, ...] = ()
+    taken: Taken = NOTHING
 
 
 def combine(
@@ -42,7 +51,7 @@ def combine(
     decides, the claim is unmeasured too, for the same reason. Passages without a measurement are
     those that were not read.
     """
-    pairs = list(zip(passages, measurements, strict=False))
+    pairs, took = list(zip(passages, measurements, strict=False)), Taken.by(measurements)
     unread = tuple(passages[len(pairs) :])
     missing = [m for _, m in pairs if isinstance(m, Unmeasured)]
     scored = [(p, m) for p, m in pairs if isinstance(m, Estimate)]
@@ -50,9 +59,9 @@ def combine(
         speaking = [pair for pair in scored if pair[0].turn < FURTHER or supports(pair[1], policy)]
         passage, estimate = max(speaking or scored, key=lambda pair: _decisiveness(pair[1]))
         if not missing or decides(estimate, policy):
-            return Reading(estimate, passage, len(missing), unread)
+            return Reading(estimate, passage, len(missing), unread, took)
     reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")
-    return Reading(reason, unmeasured=len(missing), unread=unread)
+    return Reading(reason, unmeasured=len(missing), unread=unread, taken=took)
 
 
 def _decisiveness(estimate: Estimate) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from veridical.core.measurements import Estimate
+from veridical.core.measurements import Estimate, Taken
 from veridical.core.similarity import Contradiction, Contradictions
 from veridical.core.text import normalise
 from veridical.core.wording import figure, words
@@ -66,17 +66,18 @@ def find_contradictions(
     The smaller of both probabilities has to reach the threshold. A backend that cannot tell a
     contradiction from what is not in its context has measured none.
     """
-    found, unmeasured = [], 0
+    found, unmeasured, took = [], 0, Taken()
     for pair, (forth, back) in zip(pairs, measured, strict=True):
         known = [
             each.contradicted
             for each in (forth, back)
             if isinstance(each, Estimate) and each.contradicted is not None
         ]
+        took += Taken.by((forth, back))
         unmeasured += len(known) < len((forth, back))
         if len(known) == len((forth, back)) and min(known) >= threshold:
             found.append(_contradiction(pair, min(known)))
-    return Contradictions(tuple(found), len(pairs), total, unmeasured)
+    return Contradictions(tuple(found), len(pairs), total, unmeasured, took)
 
 
 def _contradiction(pair: Pair, probability: float) -> Contradiction:

@@ -15,9 +15,9 @@ from veridical.core.epistemic import (
 )
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.measurements import Estimate, Taken, Unmeasured
 from veridical.core.verdicts import Status
-from veridical.core.views import view
+from veridical.core.views import NOT_CARRIED, View, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
     from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
-    from veridical.core.similarity import Contradictions
+    from veridical.core.similarity import Consistency, Contradictions
     from veridical.core.verdicts import Verdict
 
 _ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
 
 
-def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVerification:
+def verification(verdict: Verdict, consistency: Consistency | None = None) -> ClaimVerification:
     """Return a verdict as a `ClaimVerification`; what was not measured is None."""
-    budget, claim = verdict.budget, verdict.claim
+    budget, claim, took = verdict.budget, verdict.claim, verdict.taken
+    if consistency is not None:
+        took += consistency.taken
     cited = [cite.source or cite.id for cite in verdict.citations]
     support = _supported(verdict.p1)
     return ClaimVerification(
@@ -42,7 +44,7 @@ def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVer
         evidence_ids=tuple(dict.fromkeys(cited or [span.source for span in verdict.evidence])),
         evidence_support=support,
         evidence_dependence=verdict.dependence,
-        consistency_score=consistency,
+        consistency_score=None if consistency is None else consistency.value,
         confidence_justified=budget.justified,
         evidence_gap_bits=budget.gap_bits,
         is_flagged=verdict.flagged,
@@ -59,6 +61,8 @@ def verification(verdict: Verdict, consistency: float | None = None) -> ClaimVer
         notes=verdict.notes,
         evidence=verdict.evidence,
         unmeasured=verdict.p1.reason.value if isinstance(verdict.p1, Unmeasured) else None,
+        tokens=took.tokens,
+        cost_usd=took.cost_usd,
         verdict=verdict,
     )
 
@@ -73,11 +77,16 @@ def _flag_reason(verdict: Verdict) -> str | None:
 
 
 def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
-    """Return the gap between a claim and its evidence; None if it has none of the six kinds."""
-    words = view(verdict)
+    """Return the gap between a claim and its evidence; None if it has none of the six kinds.
+
+    A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence pays
+    for a part of what it states.
+    """
+    words, bits = view(verdict), verdict.budget.gap_bits
+    if words.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
+        words = View("partial_support", None, NOT_CARRIED)
     if words.gap_type is None or words.action is None:
         return None
-    bits = verdict.budget.gap_bits
     kind = cast("GapType", words.gap_type)  # the table of views holds no other
     return EpistemicGap(
         claim_id=verdict.claim.id,
@@ -125,6 +134,9 @@ def hallucinations(
     undetermined = sum(verdict.status is Status.UNDETERMINED for verdict in checked)
     found = (gap(verdict, assessment.policy) for verdict in checked)
     gaps = tuple(each for each in found if each is not None)
+    took = Taken(assessment.summary.tokens, assessment.summary.cost_usd)
+    if contradictions is not None:
+        took += contradictions.taken
     return HallucinationReport(
         response_id=short_hash(assessment.answer),
         total_claims=len(checked) + len(left_out),
@@ -135,11 +147,13 @@ def hallucinations(
         overall_confidence=assessment.summary.overall_confidence,
         max_gap_bits=assessment.summary.max_gap_bits,
         has_critical_gaps=any(each.severity == "critical" for each in gaps),
-        should_retry=bool(assessment.failing),
-        retry_guidance=guidance(assessment.failing),
+        should_retry=bool(assessment.to_correct),
+        retry_guidance=guidance(assessment.to_correct),
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
         contradictions=contradictions,
+        tokens=took.tokens,
+        cost_usd=took.cost_usd,
         report=assessment,
     )
 
@@ -159,6 +173,8 @@ def not_verified(response: str, why: SkipReason) -> HallucinationReport:
         should_retry=False,
         retry_guidance=None,
         skipped=why,
+        tokens=0,
+        cost_usd=0.0,
     )
 
 

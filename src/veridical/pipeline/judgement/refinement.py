@@ -56,6 +56,7 @@ def second_look(
     claim = verdict.claim
     for look in looks:
         verdict = scored(verdict, look.passages, look.reading)
+        verdict = replace(verdict, taken=verdict.taken + look.reading.taken)
     parts = [_part(verdict, *pair, policy) for pair in zip(claim.parts, looks, strict=False)]
 
     def readings(status: Status) -> list[Reading]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Counts, Outcome, Savings, Summary
-from veridical.core.measurements import Estimate, Measurement
+from veridical.core.measurements import UNKNOWN, Estimate, Measurement, Taken
 from veridical.core.types import ClaimExtraction
 from veridical.core.verdicts import Status, Verdict
 from veridical.pipeline.judgement.certainty import grounded
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from veridical.core.certainty import CertaintyModel
-
-_Number = TypeVar("_Number", int, float)
 
 
 def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
@@ -31,13 +29,13 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
     `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
-    it, and over what the text model took that found the claims. What came from the cache was paid
-    for before. `certainty` is the backend's.
+    it, failures that were billed among it, and over what the text model took that found the claims.
+    What came from the cache was paid for before. Where nothing was asked, they are None.
+    `certainty` is the backend's.
     """
     extraction = extraction or ClaimExtraction()
-    asked = [extraction] if extraction.pieces else []
     savings = Savings.of(measured)
-    estimates = [m for m in measured if isinstance(m, Estimate)]
+    took = _took(measured, extraction)
     checked = [verdict for verdict in verdicts if verdict.checked]
     skipped = Counter(str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked)
     counts = Counter(verdict.status for verdict in checked)
@@ -53,10 +51,8 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
         max_gap_bits=max(gaps, default=None),
         overall_confidence=sum(probabilities) / len(probabilities) if probabilities else None,
         latency_ms=latency_ms,
-        cost_usd=_total(
-            [0.0 if e.cached else e.cost_usd for e in estimates] + [e.cost_usd for e in asked]
-        ),
-        tokens=_total([0 if e.cached else e.tokens for e in estimates] + [e.tokens for e in asked]),
+        cost_usd=took.cost_usd,
+        tokens=took.tokens,
         cascade=savings if savings.asked_first else None,
         extraction=extraction,
         probability_grounded=grounded(checked, certainty),
@@ -70,10 +66,11 @@ def _counts(verdicts: Iterable[Verdict]) -> Counts:
     return Counts(sure[True], sure[False])
 
 
-def _total(values: Sequence[_Number | None]) -> _Number | None:
-    """Return the sum, or None if a part of it is unknown or there is nothing to sum."""
-    known = [value for value in values if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(values) else None
+def _took(measured: Sequence[Measurement], extraction: ClaimExtraction) -> Taken:
+    if not measured and not extraction.pieces:
+        return UNKNOWN
+    by_model = Taken(extraction.tokens, extraction.cost_usd) if extraction.pieces else Taken()
+    return Taken.by(measured) + by_model
 
 
 def _outcome(checked: Iterable[Verdict]) -> Outcome:

@@ -42,6 +42,7 @@ def judge(
         budget=budget(policy.target_confidence if stated is None else stated, p0, p1),
         dependence=dependence(p0, p1),
         windows_total=binding.windows_total,
+        taken=with_evidence.taken + without.taken,
     )
     verdict = scored(verdict, binding.with_evidence, with_evidence)
     return noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
@@ -57,11 +58,12 @@ def scored(verdict: Verdict, passages: Iterable[Passage], reading: Reading) -> V
 
 
 def scored_also(verdict: Verdict, other: Verdict) -> Verdict:
-    """Return the verdict with what was scored for another one of the same claim, too."""
+    """Return the verdict with what another one of the same claim took and was scored for, too."""
     return replace(
         verdict,
         windows_scored=_sorted({*verdict.windows_scored, *other.windows_scored}),
         stitched_scored=_sorted({*verdict.stitched_scored, *other.stitched_scored}),
+        taken=verdict.taken + other.taken,
     )
 
 

@@ -58,6 +58,7 @@ def _policy(assessment: Assessment) -> Document:
         "max_claims": policy.max_claims,
         "gap_threshold_bits": policy.gap_threshold_bits,
         "fail_on": policy.fail_on,
+        "seed": policy.seed,
         "epsilon": EPSILON,
     }
 

@@ -108,6 +108,7 @@ NOTES: Mapping[Note, str] = {
     Note.OVER_EXTRAPOLATION: (
         "Claims a stronger number, scope, quantifier or certainty than the evidence has."
     ),
+    Note.ANSWER_CUT_OFF: "The answer was cut off here, at the model's limit on tokens.",
 }
 
 _UNMEASURED: Mapping[UnmeasuredReason, str] = {

@@ -39,13 +39,38 @@ def test_a_sample_has_the_share_asked_for_and_the_rest_says_why() -> None:
 
 @pytest.mark.spec("SPEC-16.28")
 @given(st.lists(st.text(min_size=1), max_size=30), st.floats(0, 1), st.integers(1, 5))
-def test_a_sample_is_drawn_by_the_texts_alone(texts: list[str], rate: float, limit: int) -> None:
-    claims = claims_of(*texts)
+def test_the_same_answer_gives_the_same_sample(texts: list[str], rate: float, limit: int) -> None:
+    claims, answer = claims_of(*texts), " ".join(texts)
     policy = Policy(mode="sample", sample_rate=rate, max_claims=limit)
-    first = select(claims, policy)
-    assert first == select(claims, policy)
+    first = select(claims, policy, answer)
+    assert first == select(claims, policy, answer)
     assert len(verified(first)) == min(limit, ceil(rate * len(texts) - 1e-9))
     assert [claim.id for claim in first.claims] == [claim.id for claim in claims.claims]
+
+
+@pytest.mark.spec("SPEC-16.28")
+def test_a_sentence_that_recurs_is_in_about_the_share_of_samples_asked_for() -> None:
+    policy = Policy(mode="sample", sample_rate=0.3)
+    drawn = [verified(select(TEN, policy, f"Answer number {n}.")) for n in range(400)]
+    for claim in TEN.claims:
+        assert 80 <= sum(claim.id in sample for sample in drawn) <= 160
+
+
+@pytest.mark.spec("SPEC-16.28")
+def test_another_seed_draws_another_sample() -> None:
+    def sample(seed: int) -> list[str]:
+        return verified(select(TEN, Policy(mode="sample", sample_rate=0.3, seed=seed), "An answer"))
+
+    assert sample(0) == sample(0)
+    assert len({tuple(sample(seed)) for seed in range(20)}) > 10
+
+
+@pytest.mark.spec("SPEC-16.28")
+def test_a_sentence_that_is_said_twice_in_an_answer_is_drawn_twice() -> None:
+    twice = claims_of(*["It is painted."] * 2)
+    policy = Policy(mode="sample", sample_rate=0.5)
+    drawn = {tuple(verified(select(twice, policy, str(n)))) for n in range(30)}
+    assert drawn == {("c0",), ("c1",)}
 
 
 def test_a_larger_sample_holds_the_smaller_one() -> None:

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 
 from veridical.core.assessment import Assessment
 from veridical.core.epistemic import GapType
-from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    UNKNOWN,
+    Measurement,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.policy import Policy
+from veridical.core.similarity import Consistency, Contradictions
 from veridical.core.types import Binding, Citation, Claim, Exclusion, Skip, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.judgement import Reading, judge, summarise
@@ -77,7 +84,12 @@ ALL = (
 
 
 def test_a_verification_has_the_numbers_of_its_verdict() -> None:
-    found = verification(SUPPORTED, 0.9)
+    rewording = Taken(7, 0.25)
+    consistency = Consistency(value=0.9, method="rules", taken=rewording)
+    measured = replace(SUPPORTED, taken=Taken(10, 0.5))
+    found = verification(measured, consistency)
+    assert (found.tokens, found.cost_usd) == (17, 0.75)
+    assert verification(replace(measured, taken=UNKNOWN)).cost_usd is None
     assert (found.p1, found.p0) == (0.97, 0.1)
     assert found.evidence_support == found.p1
     assert found.budget_gap == found.evidence_gap_bits == SUPPORTED.budget.gap_bits
@@ -86,7 +98,7 @@ def test_a_verification_has_the_numbers_of_its_verdict() -> None:
     assert found.evidence_ids == ("S1",)
     assert not found.is_flagged
     assert found.flag_reason is None
-    assert found.verdict is SUPPORTED
+    assert found.verdict is measured
 
 
 def test_what_could_not_be_measured_is_none_and_says_why() -> None:
@@ -166,9 +178,35 @@ def test_every_claim_of_a_report_is_accounted_for(verdicts: list[Verdict]) -> No
     assert report.flagged_claims == len(report.flagged) <= report.verified_claims
     assert len(report.claims) == report.total_claims - left_out
     assert report.should_retry == (report.retry_guidance is not None)
-    assert report.should_retry == any(v.flagged and v.sure for v in verdicts)
+    assert report.should_retry >= any(v.flagged and v.sure for v in verdicts)
     assert report.has_critical_gaps == any(each.severity == "critical" for each in report.gaps)
     assert (report.overall_confidence is None) == all(c.p1 is None for c in report.claims)
+
+
+@pytest.mark.spec("SPEC-16.01")
+def test_a_wide_gap_of_a_supported_claim_is_critical_and_calls_for_a_retry() -> None:
+    wide = verdict(fake_estimate(0.71), fake_estimate(0.001))
+    report = hallucinations(assessment([SUPPORTED, wide]))
+    assert (wide.status, report.flagged_claims) == (Status.SUPPORTED, 0)
+    assert [(each.gap_type, each.severity) for each in report.gaps] == [
+        ("partial_support", "critical")
+    ]
+    assert (report.has_critical_gaps, report.should_retry) == (True, True)
+    assert report.retry_guidance is not None
+    assert "less confidence" in report.retry_guidance
+    holds = hallucinations(assessment([SUPPORTED]))
+    assert (holds.has_critical_gaps, holds.should_retry) == (False, False)
+
+
+def test_contradictions_between_claims_are_summed_up_and_what_reading_them_took() -> None:
+    found = assessment([SUPPORTED])
+    found = replace(found, summary=replace(found.summary, tokens=10, cost_usd=0.5))
+    pairs = Contradictions((), 2, 2, taken=Taken(4, 0.25))
+    report = hallucinations(found, pairs)
+    assert (report.contradicting_pairs, report.tokens, report.cost_usd) == (0, 14, 0.75)
+    unknown = hallucinations(found, replace(pairs, taken=UNKNOWN))
+    assert (unknown.tokens, unknown.cost_usd) == (None, None)
+    assert hallucinations(found).contradicting_pairs is None
 
 
 def test_an_unmeasured_report_has_no_confidence_and_no_gap_rather_than_0() -> None:

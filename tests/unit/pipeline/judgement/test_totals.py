@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from veridical.core.assessment import Outcome, Savings
-from veridical.core.measurements import Measurement, Stage, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Billed, Measurement, Stage, Unmeasured, UnmeasuredReason
 from veridical.core.types import Claim, Exclusion, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.judgement import summarise
@@ -67,8 +67,16 @@ def test_the_counts_by_status_add_up_to_the_claims_checked() -> None:
 
 def test_tokens_and_cost_are_sums_over_all_that_was_asked() -> None:
     asked = [replace(fake_estimate(0.9), tokens=10, cost_usd=0.5)] * 3
-    found = summarise([], [*asked, MISSING], sentences=0, latency_ms=1.0)
-    assert (found.tokens, found.cost_usd) == (30, 1.5)
+    free = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
+    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=5, cost_usd=0.25)
+    found = summarise([], [*asked, free, billed], sentences=0, latency_ms=1.0)
+    assert (found.tokens, found.cost_usd) == (35, 1.75)
+
+
+def test_what_a_failure_took_that_may_have_been_billed_is_unknown_and_not_0() -> None:
+    asked = replace(fake_estimate(0.9), tokens=10, cost_usd=0.5)
+    found = summarise([], [asked, MISSING], sentences=0, latency_ms=1.0)
+    assert (found.tokens, found.cost_usd) == (None, None)
 
 
 def test_a_cost_that_is_unknown_in_part_is_unknown() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Outcome
+from veridical.core.measurements import Generated
 from veridical.core.types import ClaimKind
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from veridical import Report
     from veridical.core.policy import Policy
+    from veridical.core.verdicts import Verdict
     from veridical.interfaces.http.proxy.asked import Asked
     from veridical.orchestrator import Answer
     from veridical.orchestrator.checkpoint import Checks
@@ -40,12 +42,25 @@ _OVERLOADED = Failure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
 """The service turned the check away: no failure, its answers go out unverified instead of late."""
 
 
+UPSTREAM = "upstream"
+"""Who wrote the texts: which model that was is the client's business."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A text of the upstream; `cut_off` if it ended at the model's limit on tokens."""
+
+    text: str = field(repr=False)
+    cut_off: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """One text of a reply, and the verdict on it.
 
     `number` is which attempt it is, from 1. `reason` says why there is no verdict. `blocked` says
-    that it is to be withheld.
+    that it is to be withheld. `left_out` counts assertions that were not verified, by reason;
+    `cut_off` says that the text ended at the model's limit on tokens.
     """
 
     text: str
@@ -56,6 +71,8 @@ class Judged:
     guidance: str | None = None
     reason: str | None = None
     blocked: bool = False
+    left_out: Mapping[str, int] | None = None
+    cut_off: bool = False
 
     @property
     def flagged(self) -> int | None:
@@ -63,14 +80,19 @@ class Judged:
         return None if self.report is None else len(self.report.flagged)
 
     @property
+    def to_mark(self) -> tuple[Verdict, ...]:
+        """The claims that are flagged or critical."""
+        return () if self.report is None else self.report.to_mark
+
+    @property
     def marked(self) -> str:
-        """The text with a mark at each flagged claim."""
+        """The text with a mark at each claim to correct."""
         return annotate(self.report) if self.report is not None else self.text
 
     @property
     def legend(self) -> str:
         """What can be said of the flagged claims behind a text that has been sent already."""
-        if self.report is None or not self.flagged:
+        if self.report is None or not self.to_mark:
             return ""
         # Claims in code get no mark but are named in the legend: here all are to be named.
         named = [
@@ -84,8 +106,8 @@ class Judged:
         """What stands in the place of a text that is withheld."""
         checked = self.report.summary.claims_checked if self.report is not None else 0
         return (
-            f"This answer was withheld: {self.flagged} of {checked} checked claims could not be"
-            " confirmed by the sources."
+            f"This answer was withheld: {len(self.to_mark)} of {checked} checked claims could"
+            " not be confirmed by the sources."
         )
 
 
@@ -102,18 +124,21 @@ class Checking:
         verifier: Checks,
         policy: Policy,
         settings: ProxySettings,
+        verification: VerificationConfig,
         shed: Callable[[], object] = lambda: None,
     ) -> None:
         self._verifier = verifier
         self._shed = shed
         self._policy = policy
         self._settings = settings
+        self._verification = verification
         self._running = 0
 
     async def judge(
-        self, text: str, asked: Asked, again: Callable[[str, str], Awaitable[str]] | None = None
+        self, said: Said, asked: Asked, again: Callable[[str, str], Awaitable[Said]] | None = None
     ) -> Judged:
         """Return the verdict on a text; `again` writes another one, from a text and guidance."""
+        text = said.text
         if len(text) > MOST_CHARACTERS:
             return undetermined(text, TOO_LONG)
         if self._running >= self._settings.max_concurrent_checks:
@@ -121,7 +146,7 @@ class Checking:
             return undetermined(text, Skipped.LOAD.value)
         self._running += 1
         try:
-            answer = await self._answer(text, asked, again)
+            answer = await self._answer(said, asked, again)
         except Exception as error:  # noqa: BLE001 -- a bug of ours must not cost the answer
             return undetermined(text, f"{INTERNAL}: {type(error).__name__}")
         finally:
@@ -129,26 +154,36 @@ class Checking:
         return _judged(answer, asked)
 
     async def _answer(
-        self, text: str, asked: Asked, again: Callable[[str, str], Awaitable[str]] | None
+        self, first: Said, asked: Asked, again: Callable[[str, str], Awaitable[Said]] | None
     ) -> Answer:
         question = asked.question or ""
-        texts = [text]
+        texts = [first]
 
-        async def generate(prompt: str, /, *, context: Mapping[str, str]) -> str:
+        async def generate(prompt: str, /, *, context: Mapping[str, str]) -> Generated:
             del context  # the upstream has it from the messages
             if again is not None and prompt != question:
                 guidance = prompt.removeprefix(question).strip()
-                texts.append(await again(texts[-1], guidance))
-            return texts[-1] if asked.prose else as_paragraphs(texts[-1])
+                texts.append(await again(texts[-1].text, guidance))
+            said = texts[-1]
+            text = said.text if asked.prose else as_paragraphs(said.text)
+            return Generated(text, UPSTREAM, cut_off=said.cut_off)
 
         policy = replace(self._policy, **asked.options.policy)
         orchestrator = Orchestrator(
             generate,
             _Checks(self._verifier, policy),
-            config=_config(policy, self._settings.max_retries if again is not None else None),
+            config=self._config(policy, retries=again is not None),
             deadline_s=self._settings.deadline_s,
         )
-        return await orchestrator.process(question, asked.sources, verify=True)
+        return await orchestrator.process(question, asked.sources)
+
+    def _config(self, policy: Policy, *, retries: bool) -> VerificationConfig:
+        """Return how an answer is verified: as configured, under the policy of the request."""
+        return replace(
+            self._verification.under(policy),
+            on_failure="retry" if retries else "flag",
+            max_retries=self._settings.max_retries if retries else 0,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +198,6 @@ class _Checks:
         return self.verifier.check
 
 
-def _config(policy: Policy, retries: int | None) -> VerificationConfig:
-    return VerificationConfig(
-        support_threshold=policy.support_threshold,
-        dependence_threshold=policy.dependence_threshold,
-        gap_threshold_bits=policy.gap_threshold_bits,
-        on_failure="flag" if retries is None else "retry",
-        max_retries=retries or 0,
-        max_claims_per_response=policy.max_claims,
-        mode=policy.mode,
-        sample_rate=policy.sample_rate,
-    )
-
-
 def _judged(answer: Answer, asked: Asked) -> Judged:
     best = answer.best
     report = best.report
@@ -188,6 +210,8 @@ def _judged(answer: Answer, asked: Asked) -> Judged:
         answer.guidance,
         _reason(answer),
         blocked=asked.options.on_failure == "block" and bool(best.critical),
+        left_out=best.left_out,
+        cut_off=best.cut_off,
     )
     if best.skipped is Skipped.NO_ANSWER:
         return replace(found, outcome=Outcome.NOTHING_TO_CHECK)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.proxy.settling import Settling
 
 
+CUT_OFF = "length"
+"""The `finish_reason` of a text that ended at the model's limit on tokens."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One of several answers: its text ("" for tool calls alone), and where that stands."""
@@ -31,6 +35,7 @@ class Choice:
     place: Place
     content: Place | None
     calls_tools: bool
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,11 @@ class Reply:
     def calling(self) -> frozenset[int]:
         """The choices that call tools."""
         return frozenset(choice.index for choice in self.choices if choice.calls_tools)
+
+    @property
+    def cut_off(self) -> frozenset[int]:
+        """The choices that ended at the model's limit on tokens."""
+        return frozenset(choice.index for choice in self.choices if choice.cut_off)
 
     @property
     def texts(self) -> dict[int, str]:
@@ -97,6 +107,7 @@ def _choice(text: str, place: Place, number: int) -> Choice:
         place,
         content,
         calls_tools=message is not None and calls_tools(message.value),
+        cut_off=place.value.get("finish_reason") == CUT_OFF,
     )
 
 

@@ -157,6 +157,10 @@ def _is_text(part: Place) -> bool:
     return _kind(part.value) == "output_text" and isinstance(part.value.get("text"), str)
 
 
+def _is_cut_off(details: object) -> bool:
+    return isinstance(details, dict) and details.get("reason") == "max_output_tokens"
+
+
 def _calls_tools(item: object) -> bool:
     return _kind(item) not in _HARMLESS
 
@@ -171,6 +175,12 @@ class ResponseReply:
     def texts(self) -> dict[int, str]:
         """The text of the answer."""
         return {ONLY: self.output.said}
+
+    @property
+    def cut_off(self) -> frozenset[int]:
+        """The answer, if it ended at the model's limit on tokens."""
+        place = member(self.output.text, self.output.start, "incomplete_details")
+        return frozenset({ONLY} if _is_cut_off(place and place.value) else ())
 
     @property
     def calling(self) -> frozenset[int]:
@@ -205,6 +215,7 @@ class ResponseTranscript:
 
     texts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     calling: set[int] = field(default_factory=set)
+    cut_off: set[int] = field(default_factory=set)
     failed: bool = False
 
     def note(self, data: bytes) -> None:
@@ -216,6 +227,9 @@ class ResponseTranscript:
         self.failed = self.failed or kind in _FAILING or bool(event.get("error"))
         if kind == "response.output_item.added" and _calls_tools(event.get("item")):
             self.calling.add(ONLY)
+        response = event.get("response")
+        if isinstance(response, dict) and _is_cut_off(response.get("incomplete_details")):
+            self.cut_off.add(ONLY)
         # Some services leave the indices out; parts come one after the other.
         place = f"{event.get('item_id')} {event.get('content_index', 0)}"
         if kind == "response.output_text.delta" and isinstance(event.get("delta"), str):

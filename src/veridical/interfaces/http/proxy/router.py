@@ -18,6 +18,7 @@ from veridical.interfaces.http.proxy.checking import (
     UNREADABLE,
     Checking,
     Judged,
+    Said,
     undetermined,
 )
 from veridical.interfaces.http.proxy.options import FieldError
@@ -35,9 +36,11 @@ from veridical.interfaces.http.proxy.upstream import (
     ensure_installed,
     returned,
 )
+from veridical.orchestrator import VerificationConfig
+from veridical.settings_blocks import ProxySettings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 
     from fastapi.params import Depends
     from httpx2 import Response as Upstreams
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.proxy.asked import Asked, Turns
     from veridical.interfaces.http.proxy.streams import Transcript
     from veridical.orchestrator.checkpoint import Checks
-    from veridical.settings_blocks import ProxySettings
+    from veridical.settings import Settings
 
 HTTP_OK = 200
 EVENTS = "text/event-stream"
@@ -56,13 +59,19 @@ ALIVE_S = 5.0
 
 
 class Reply(Protocol):
-    """A reply in one piece: its texts by the index of their choice, and which ones call tools."""
+    """A reply in one piece: its texts by the index of their choice.
+
+    `calling` are those that call tools, `cut_off` those that ended at the model's limit on tokens.
+    """
 
     @property
     def texts(self) -> dict[int, str]: ...  # noqa: D102 -- see above
 
     @property
     def calling(self) -> frozenset[int]: ...  # noqa: D102 -- see above
+
+    @property
+    def cut_off(self) -> frozenset[int]: ...  # noqa: D102 -- see above
 
     def changed(self, settling: Settling) -> bytes:
         """Return the reply with what was settled, and with the verdict."""
@@ -85,7 +94,7 @@ RESPONSES = Shape("/responses", response_turns, read_response, ResponseTranscrip
 
 def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
     verifier: Checks,
-    settings: ProxySettings,
+    settings: Settings | ProxySettings,
     *,
     policy: Policy | None = None,
     dependencies: Sequence[Depends] = (),
@@ -95,17 +104,25 @@ def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
     """Return the routes `/v1/chat/completions`, `/v1/responses` and `/v1/models` of the proxy.
 
     `verifier` is open as long as the application runs; requests change `policy` (default: its own).
+    Of whole `settings`, the blocks `verification` and `hallucination` hold for the answers, too,
+    except `on_failure` and `max_retries`, for which the block `proxy` has its own.
     `dependencies` hold for each route. `forward_authorization` says, or says of a request, whether
     its header `Authorization` is for the upstream: not where that holds a key of this service.
     `shed` is told of each answer that is left unverified for `max_concurrent_checks`.
     `ConfigurationError` if the upstream's address is none.
 
-        app.include_router(build_proxy_router(verifier, settings.proxy))
+        app.include_router(build_proxy_router(verifier, settings))
     """
     ensure_installed()
+    verification = (
+        VerificationConfig()
+        if isinstance(settings, ProxySettings)
+        else (VerificationConfig.of(settings))
+    )
+    settings = settings if isinstance(settings, ProxySettings) else settings.proxy
     rules = policy or getattr(verifier, "policy", None) or Policy()
     upstream = Upstream(settings)
-    checking = Checking(verifier, rules, settings, shed)
+    checking = Checking(verifier, rules, settings, verification, shed)
     proxy = _Proxy(upstream, checking, settings, forward_authorization)
 
     @asynccontextmanager
@@ -202,14 +219,15 @@ class _Exchange:
             return Response(body, headers=returned(reply.headers) | headers_of(lost))
         attempts = [found]
 
-        async def again(answer: str, guidance: str) -> str:
+        async def again(answer: str, guidance: str) -> Said:
             written = self.shape.reply(await _body(await self._another(answer, guidance)))
             if written is None or written.calling:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
             attempts.append(written)
-            return next(iter(written.texts.values()))
+            ((index, text),) = list(written.texts.items())[:1]
+            return Said(text, index in written.cut_off)
 
-        judged = await self._judged(found.texts, found.calling, again)
+        judged = await self._judged(found, found.texts, again)
         best = attempts[next(iter(judged.values())).number - 1]
         changed = best.changed(Settling(self.asked, judged, found.calling))
         return Response(changed, headers=returned(reply.headers) | headers_of(judged))
@@ -228,19 +246,20 @@ class _Exchange:
             yield error_event("the upstream broke off", BROKE_OFF)
             return
 
-        async def again(answer: str, guidance: str) -> str:
+        async def again(answer: str, guidance: str) -> Said:
             heard = Heard(self.shape.transcript())
             more = await self._another(answer, guidance)
             heard.kept += [event async for event in heard.listen(more)]
             if heard.unusable:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
             attempts.append(heard)
-            return heard.transcript.whole().get(0, "")
+            transcript = heard.transcript
+            return Said(transcript.whole().get(0, ""), 0 in transcript.cut_off)
 
         first, judged = attempts[0].transcript, dict[int, Judged]()
         if not first.failed:
             texts = first.whole() or {0: ""}
-            judging = asyncio.create_task(self._judged(texts, first.calling, again))
+            judging = asyncio.create_task(self._judged(first, texts, again))
             async for comment in _until(judging, apart=attempts[0].loose and not hold):
                 yield comment
             judged = judging.result()
@@ -256,16 +275,19 @@ class _Exchange:
 
     async def _judged(
         self,
+        reply: Reply | Transcript,
         texts: Mapping[int, str],
-        calling: Collection[int],
-        again: Callable[[str, str], Awaitable[str]],
+        again: Callable[[str, str], Awaitable[Said]],
     ) -> dict[int, Judged]:
         """Return the verdicts; only the text of a single choice without calls is written again."""
         wanted = self.asked.options.on_failure == "retry" and self.asked.turns.repeatable
-        alone = wanted and len(texts) == 1 and not calling
+        alone = wanted and len(texts) == 1 and not reply.calling
         judge = self.proxy.checking.judge
         found = await asyncio.gather(
-            *(judge(text, self.asked, again if alone else None) for text in texts.values())
+            *(
+                judge(Said(text, index in reply.cut_off), self.asked, again if alone else None)
+                for index, text in texts.items()
+            )
         )
         return dict(zip(texts, found, strict=True))
 

@@ -41,7 +41,7 @@ class Settling:
         self._marked = {
             index: one
             for index, one in texts.items()
-            if marks and one.flagged and index not in self._withheld
+            if marks and one.to_mark and index not in self._withheld
         }
 
     @property
@@ -80,6 +80,8 @@ class Settling:
             "attempts": judged.attempts,
             "flagged": judged.flagged,
             "checked": None if report is None else report.summary.claims_checked,
+            "left_out": judged.left_out,
+            "cut_off": judged.cut_off,
         }
         if self._asked.options.report:
             found["guidance"] = judged.guidance

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.interfaces.http.proxy.options import FIELD
-from veridical.interfaces.http.proxy.replies import calls_tools, dumped
+from veridical.interfaces.http.proxy.replies import CUT_OFF, calls_tools, dumped
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
@@ -64,10 +64,12 @@ def read_data(data: bytes) -> dict[str, Any] | None:
 class Transcript(Protocol):
     """What a stream has said so far, and how it is ended.
 
-    `calling` are the choices that call tools; `failed` says that it told of an error.
+    `calling` are the choices that call tools, `cut_off` those that ended at the model's limit on
+    tokens; `failed` says that it told of an error.
     """
 
     calling: set[int]
+    cut_off: set[int]
     failed: bool
 
     def note(self, data: bytes) -> None:
@@ -97,6 +99,7 @@ class ChatTranscript:
 
     texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     calling: set[int] = field(default_factory=set)
+    cut_off: set[int] = field(default_factory=set)
     head: dict[str, Any] = field(default_factory=dict)
     failed: bool = False
 
@@ -118,6 +121,7 @@ class ChatTranscript:
         if isinstance(index, int):
             self.texts[index] += [said] if isinstance(said, str) else []
             self.calling |= {index} if calls_tools(delta) else set()
+            self.cut_off |= {index} if choice.get("finish_reason") == CUT_OFF else set()
 
     def whole(self) -> dict[int, str]:
         """Return the texts."""
@@ -225,14 +229,14 @@ class Heard:
                 for event in events.feed(data):
                     said = data_of(event)
                     if self.end or self.transcript.ends(said):
-                        self.end += event
+                        self._note_end(event)
                         continue
                     yield event
                     # Noted only now: the client does not wait for it.
                     self.transcript.note(said)
             rest = events.rest()
             if self.end or self.transcript.ends(data_of(rest)):
-                self.end += rest
+                self._note_end(rest)
             elif rest:
                 self.loose = True
                 yield rest
@@ -241,6 +245,12 @@ class Heard:
             self.broke_off = True
         finally:
             await reply.aclose()
+
+    def _note_end(self, event: bytes) -> None:
+        """Keep the event that ends the stream, or what comes behind it."""
+        if not self.end:
+            self.transcript.note(data_of(event))
+        self.end += event
 
 
 def error_event(message: str, code: str) -> bytes:

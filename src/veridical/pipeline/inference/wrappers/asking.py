@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 PROMPT_TOKENS = 200
 """Tokens that instructions, fences and the answer add to the texts of a query, about."""
 
-MAY_BE_BILLED = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.MALFORMED_REPLY})
-"""Reasons of failures that may have been billed all the same."""
-
 _BYTES_PER_TOKEN = 4
 
 Q = TypeVar("Q", bound=Query | TextRequest)

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
-from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.prices import Billed, Most
-from veridical.pipeline.inference.wrappers.asking import (
+from veridical.core.measurements import (
     MAY_BE_BILLED,
+    Billed,
+    Estimate,
+    Generated,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.errors import ConfigurationError, VeridicalError
+from veridical.pipeline.inference.prices import Most
+from veridical.pipeline.inference.wrappers.asking import (
     Asked,
     I,
     Q,

@@ -14,11 +14,17 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Billed,
+    Estimate,
+    Generated,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+    taken,
+)
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.prices import Billed
 from veridical.pipeline.inference.wrappers.asking import (
-    MAY_BE_BILLED,
     Asked,
     I,
     Q,
@@ -75,24 +81,7 @@ class Backoff:
         return asked_s + chance * min(doubled, _SPREAD * asked_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    """What attempts took; None where it is unknown."""
-
-    tokens: int | None
-    cost_usd: float | None
-
-    def plus(self, other: _Taken) -> _Taken:
-        return _Taken(
-            None if self.tokens is None or other.tokens is None else self.tokens + other.tokens,
-            None
-            if self.cost_usd is None or other.cost_usd is None
-            else self.cost_usd + other.cost_usd,
-        )
-
-
-_NOTHING = _Taken(0, 0.0)
-_UNKNOWN = _Taken(None, None)
+_NOTHING = Taken()
 
 
 class Retries(Wrapper[Q, R, I]):
@@ -143,7 +132,7 @@ class Retries(Wrapper[Q, R, I]):
         queries: Sequence[Q],
         again: list[int],
         found: list[R | Unmeasured],
-        before: dict[int, _Taken],
+        before: dict[int, Taken],
     ) -> bool:
         """Ask for some queries, put what comes into `found`; say whether to go on.
 
@@ -157,7 +146,7 @@ class Retries(Wrapper[Q, R, I]):
             except VeridicalError:
                 return False  # it can no longer be used; what it has measured still holds
             for i, measurement in zip(again, measured, strict=True):
-                before[i] = before[i].plus(_taken(found[i]))
+                before[i] += taken(found[i])
                 found[i] = measurement
         return not scope.cancelled_caught
 
@@ -171,24 +160,19 @@ def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -
     return (measurement.retry_after_s or 0.0) <= left
 
 
-def _taken(failure: Estimate | Generated | Unmeasured) -> _Taken:
-    if isinstance(failure, Billed):
-        return _Taken(failure.tokens, failure.cost_usd)
-    billed = isinstance(failure, Unmeasured) and failure.reason in MAY_BE_BILLED
-    return _UNKNOWN if billed else _NOTHING
-
-
-def _with(before: _Taken, found: R | Unmeasured) -> R | Unmeasured:
+def _with(before: Taken, found: R | Unmeasured) -> R | Unmeasured:
     """Return a result that took what the attempts before it did, too."""
-    if isinstance(found, Unmeasured) or before == _NOTHING:
+    if before == _NOTHING:
         return found
+    if isinstance(found, Unmeasured):
+        return Billed.of(found, before + taken(found))
     if found.cost_usd == 0.0 and before.cost_usd is None:  # what is free was so before
         before = replace(before, cost_usd=0.0)
     if isinstance(found, Estimate):
-        taken = before.plus(_Taken(found.tokens, found.cost_usd))
-        return replace(found, tokens=taken.tokens, cost_usd=taken.cost_usd)
+        both = before + Taken(found.tokens, found.cost_usd)
+        return replace(found, tokens=both.tokens, cost_usd=both.cost_usd)
     # Which of the tokens before were written is not known.
-    cost_usd = before.plus(_Taken(None, found.cost_usd)).cost_usd
+    cost_usd = (before + Taken(None, found.cost_usd)).cost_usd
     return replace(found, prompt_tokens=None, output_tokens=None, cost_usd=cost_usd)
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from _upstream import Upstream, serving
 from veridical import Verifier
+from veridical.composition import build_verifier
 from veridical.core.measurements import Measurement, Query
+from veridical.settings import Settings
 from veridical.settings_blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 
@@ -35,10 +37,16 @@ def start() -> Iterator[Callable[..., str]]:
             if upstream is not None:
                 more["upstream_url"] = stack.enter_context(serving(upstream.app())) + "/v1"
             forward = more.pop("forward_authorization", True)
+            said = more.pop("settings", None)
+            settings: Settings | ProxySettings = ProxySettings(**more)
+            if said is not None:
+                settings = Settings.model_validate({**said, "proxy": more})
+                backend = verifier or FakeBackend(judge)
+                verifier = build_verifier(settings, backend=backend)
             app = FastAPI()
             router = build_proxy_router(
                 verifier or Verifier(FakeBackend(judge)),
-                ProxySettings(**more),
+                settings,
                 forward_authorization=forward,
             )
             app.include_router(router)

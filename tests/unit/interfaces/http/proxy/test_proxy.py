@@ -24,7 +24,7 @@ from veridical.errors import ConfigurationError
 from veridical.interfaces.http.proxy import build_proxy_router
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
 from veridical.settings_blocks import ProxySettings
-from veridical.testing import FakeBackend
+from veridical.testing import FakeBackend, fake_estimate
 
 EVIDENCE = "The bridge opened in 1998. It carries eight lanes."
 WRONG = "The bridge opened in 1998. It has six lanes."
@@ -596,3 +596,60 @@ def test_two_proxies_one_behind_the_other_give_one_verdict(start: Start) -> None
     found = post(start(None, upstream_url=inner), json.dumps({"messages": MESSAGES}).encode())
     assert found.content.count(b'"veridical":{') == 1
     assert found.json()["veridical"]["outcome"] == "flagged"
+
+
+# --- what the other blocks of the settings say -----------------------------------------------
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize(
+    "said", [{"verification": {"enabled": False}}, {"hallucination": {"enabled": False}}]
+)
+def test_the_settings_switch_verification_off(start: Start, said: Value) -> None:
+    found = ask(start(Upstream([reply(WRONG)]), settings=said))
+    assert found.choices[0].message.content == WRONG
+    assert found.veridical["choices"][0]["reason"] == "disabled"
+
+
+@pytest.mark.spec("SPEC-08.34", "SPEC-16.28")
+def test_the_settings_say_how_much_is_verified_and_the_verdict_what_is_left_out(
+    start: Start,
+) -> None:
+    said = {"verification": {"mode": "sample", "sample_rate": 0.5}}
+    (choice,) = ask(start(Upstream([reply(WRONG)]), settings=said)).veridical["choices"]
+    assert (choice["checked"], choice["left_out"]) == (1, {"not_sampled": 1})
+    said = {"verification": {"skip_short": True}}
+    (choice,) = ask(start(Upstream([reply(WRONG)]), settings=said)).veridical["choices"]
+    assert (choice["reason"], choice["left_out"]) == ("too_short", None)
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize(("bits", "action"), [(9.0, "flagged"), (0.5, "blocked")])
+def test_the_flag_threshold_in_bits_decides_what_is_withheld(
+    start: Start, bits: float, action: str
+) -> None:
+    text = "The bridge opened in 1998. Dolphins guard it."
+    said = {"hallucination": {"output_verification": {"flag_threshold_bits": bits}}}
+
+    def invented(query: Query) -> Measurement:
+        return fake_estimate(0.02 if "Dolphins" in query.claim else 0.97)
+
+    url = start(Upstream([reply(text)]), FakeBackend(invented), settings=said, on_failure="block")
+    assert ask(url).veridical["choices"][0]["action"] == action
+
+
+@pytest.mark.parametrize("cut_off", [True, False])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_the_verdict_says_that_the_upstream_cut_the_answer_off(
+    start: Start, cut_off: bool, streamed: bool
+) -> None:
+    finish = "length" if cut_off else "stop"
+    if streamed:
+        pieces = [chunk({"content": RIGHT}), chunk({}, finish), b"data: [DONE]\n\n"]
+        _, verdict = heard(ask(start(Upstream([pieces])), stream=True))
+    else:
+        body = reply(RIGHT).replace(b'"stop"', f'"{finish}"'.encode())
+        verdict = ask(start(Upstream([body]))).veridical
+    (choice,) = verdict["choices"]
+    assert choice["cut_off"] is cut_off
+    assert ("answer_cut_off" in choice["report"]["claims"][-1]["notes"]) is cut_off

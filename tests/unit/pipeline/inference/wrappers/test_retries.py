@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.measurements import (
+    Billed,
     Estimate,
     Generated,
     Measurement,
@@ -20,7 +21,6 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.prices import Billed
 from veridical.pipeline.inference.wrappers import wrap_text_model
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.pipeline.inference.wrappers.retries import TRANSIENT, Backoff, Retries
@@ -60,6 +60,10 @@ def ask(backend: Retries | Deadline, *queries: Query) -> list[Measurement]:
     return list(anyio.run(backend.estimate, queries or QUERIES))
 
 
+def failures(found: Sequence[Measurement]) -> list[Unmeasured]:
+    return [one for one in found if isinstance(one, Unmeasured)]
+
+
 @pytest.mark.spec("SPEC-08.42")
 def test_only_what_failed_is_asked_again() -> None:
     scripted = Scripted([lambda q: GOOD if q is QUERIES[1] else failing()(q), good])
@@ -85,14 +89,22 @@ def test_a_refusal_is_not_asked_again_but_a_fault_is(status: int, calls: int) ->
 def test_the_number_of_attempts_is_bounded() -> None:
     scripted = Scripted([failing()])
     retries = Retries(scripted, QUICK)
-    assert ask(retries) == [Unmeasured(UnmeasuredReason.TIMEOUT)] * 4
+    assert [one.reason for one in failures(ask(retries))] == [UnmeasuredReason.TIMEOUT] * 4
     assert len(scripted.asked) == 4
     assert retries.asked_again == 12
 
 
 def test_the_last_failure_is_the_one_that_is_told() -> None:
     scripted = Scripted([failing(), failing(UnmeasuredReason.CONTEXT_TOO_LONG)])
-    assert ask(Retries(scripted, QUICK)) == [Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)] * 4
+    found = failures(ask(Retries(scripted, QUICK)))
+    assert [one.reason for one in found] == [UnmeasuredReason.CONTEXT_TOO_LONG] * 4
+
+
+def test_a_failure_carries_what_the_attempts_before_it_took() -> None:
+    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=10, cost_usd=0.5)
+    (found,) = failures(ask(Retries(Scripted([lambda _: billed]), QUICK), QUERIES[0]))
+    assert isinstance(found, Billed)
+    assert (found.tokens, found.cost_usd) == (40, 2.0)
 
 
 def test_the_wait_that_the_service_asks_for_is_kept() -> None:
