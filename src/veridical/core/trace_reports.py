@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.core.epistemic import Document
 
 UNVERIFIED = "unverified"
-"""The state of a claim that was never verified; else it is the status of the verdict that counts."""
+"""The state of a claim that was never verified; else it is the status of what counts."""
 
 
 _FIGURES = (
