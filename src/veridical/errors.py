@@ -14,6 +14,7 @@ VeridicalError                  catch this to catch them all
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
 │   └── UnmeasuredError         a number was asked for, and it could not be measured: `reason`
 ├── StoreError (RuntimeError)        the database cannot be opened, read or written
+│   └── StoreLockedError        another program held its lock for longer than there was time
 ├── FactRejectedError           raised only by a strict `Memory.remember`, as one of its two kinds
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
@@ -109,6 +110,10 @@ class UnmeasuredError(BackendError):
 
 class StoreError(VeridicalError, RuntimeError):
     """The database that keeps things from run to run cannot be opened, read or written."""
+
+
+class StoreLockedError(StoreError):
+    """Another program held the database's lock for longer than there was time to wait."""
 
 
 class FactRejectedError(VeridicalError):
