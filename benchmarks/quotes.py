@@ -44,6 +44,7 @@ from rapidfuzz import fuzz
 from _common import Page, Requirement, cpu, in_turns, options, publish, table, timed
 from _texts import long_source
 from veridical.evidence import (
+    ANYONE,
     PHQ8_DOMAIN_KEYS,
     ground_quotes,
     prepare,
@@ -191,7 +192,9 @@ def decisions(quotes: Sequence[str], transcript: str, mode: str) -> Counter[str]
     """Return how many quotes are decided alike, refused for what they change, or otherwise."""
     spec = spec_accepts(quotes, transcript, mode)
     found: Counter[str] = Counter()
-    for theirs, match in zip(spec, ground_quotes(quotes, transcript, mode=mode), strict=True):
+    for theirs, match in zip(
+        spec, ground_quotes(quotes, transcript, mode=mode, speaker=ANYONE), strict=True
+    ):
         if theirs == match.accepted:
             found["accepted by both" if theirs else "rejected by both"] += 1
         else:
@@ -203,7 +206,7 @@ def decisions(quotes: Sequence[str], transcript: str, mode: str) -> Counter[str]
 def runs(quotes: Sequence[str], transcript: str, mode: str) -> dict[str, partial[Timing]]:
     """Return what is measured."""
     source, few = prepare(transcript), quotes[:: QUOTES // EACH]
-    rules = {"mode": mode, "log_rejections": False}
+    rules = {"mode": mode, "log_rejections": False, "speaker": ANYONE}  # as Spec 053 has it
     ground = partial(validate_evidence_grounding, **rules)
     found = {
         SEED_EACH: lambda: [spec_accepts([quote], transcript, mode) for quote in few],
@@ -308,7 +311,9 @@ def by_kind(requirements: list[Requirement]) -> list[str]:
             for row in map(json.loads, lines):
                 by_source[row["evidence"]].append(row)
         for source, rows in by_source.items():
-            matches = ground_quotes([row["claim"] for row in rows], source, mode=FUZZY)
+            matches = ground_quotes(
+                [row["claim"] for row in rows], source, mode=FUZZY, speaker=ANYONE
+            )
             for row, match in zip(rows, matches, strict=True):
                 accepted[row["label"], row["extra"]["kind"]][match.accepted] += 1
     wrong = sum(accepted["not_supported", kind][True] for kind in KEPT)

@@ -12,7 +12,9 @@ VeridicalError                  catch this to catch them all
 ├── ConfigurationError (ValueError)  a setting, policy or backend name is wrong
 ├── MissingExtraError (ImportError)  an optional dependency is not installed
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
+│   └── UnmeasuredError         a number was asked for, and it could not be measured: `reason`
 ├── StoreError (RuntimeError)        the database cannot be opened, read or written
+│   └── StoreLockedError        another program held its lock for longer than there was time
 ├── FactRejectedError           raised only by a strict `Memory.remember`, as one of its two kinds
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
@@ -98,8 +100,20 @@ class BackendError(VeridicalError, RuntimeError):
     """A backend cannot be started."""
 
 
+class UnmeasuredError(BackendError):
+    """A number was asked for that could not be measured; `reason` says why, such as `timeout`."""
+
+    def __init__(self, message: str, reason: str = "", *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+
+
 class StoreError(VeridicalError, RuntimeError):
     """The database that keeps things from run to run cannot be opened, read or written."""
+
+
+class StoreLockedError(StoreError):
+    """Another program held the database's lock for longer than there was time to wait."""
 
 
 class FactRejectedError(VeridicalError):

@@ -33,6 +33,7 @@ from veridical.pipeline.evidence.caveats import Caveat
 from veridical.pipeline.evidence.prepared import PreparedSource, prepare
 from veridical.pipeline.evidence.prepared import normal_form as normalize_for_quote_match
 from veridical.pipeline.evidence.quotes import (
+    ANYONE,
     Grade,
     Grounder,
     MatchMode,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.evidence.prepared import Quotable
 
 __all__ = [
+    "ANYONE",
     "PHQ8_DOMAIN_KEYS",
     "Caveat",
     "Deviation",
@@ -112,7 +114,8 @@ def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and three m
     """Return the evidence with the quotes that are in the transcript, and counts.
 
     `transcript_text` is a text, a `Transcript` or, for many calls, `prepare(...)` of one; the rules
-    are those of `ground_quotes`: what somebody else than `speaker` says is rejected if `strict`.
+    are those of `ground_quotes`: what somebody else than `speaker` says is rejected; by default the
+    person who is assessed counts, where labels tell who that is, and `ANYONE` has all words count.
     Hashes in logs are keyed if there is a `hash_key`. `EvidenceSchemaError` if `evidence` is not
     lists of texts by domain; the errors of `ground_quotes`.
     """

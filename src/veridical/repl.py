@@ -5,7 +5,7 @@
 
 Settings decide the backend and the text model, unless `configure` does. `namespace()` gives all
 functions as a dict, for any sandbox. Bad input raises a named error of `veridical.errors`; what
-could not be measured is a value with its reason.
+could not be measured is a value with its reason; where a plain number was asked for, an error.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ __all__ = [
     "detect_hallucinations",
     "evidence_dependence",
     "llm",
+    "measure_dependence",
+    "measure_similarity",
     "namespace",
     "semantic_similarity",
     "verify_claim",
@@ -264,11 +266,26 @@ def evidence_dependence(
     evidence: str | Sources,
     *,
     by: Comparison = "entailment",
-) -> Dependence:
+) -> float:
     """Return how much an answer owes to the evidence: 0.0 nothing, 1.0 everything.
 
-    `float()` of it is the number; `method` says how it was measured (see docs/repl.md), `by` how
-    the answers with and without evidence are compared: as in `semantic_similarity`.
+    `by` says how the answers with and without evidence are compared: as in `semantic_similarity`.
+    `UnmeasuredError` if it cannot be measured; `measure_dependence` returns that as a value.
+    """
+    return float(measure_dependence(question, answer, evidence, by=by))
+
+
+def measure_dependence(
+    question: str | None,
+    answer: str,
+    evidence: str | Sources,
+    *,
+    by: Comparison = "entailment",
+) -> Dependence:
+    """Return `evidence_dependence` with all that was measured for it.
+
+    `method` says how (see docs/repl.md). With a text model `answer_with` and `answer_without` are
+    what it answers when it is asked again with and without the evidence.
     """
     engine = _engine()
     reasker = replace(engine.reasker, embeddings=engine.embeddings(by))
@@ -291,12 +308,18 @@ def answer_consistency(answers: Sequence[str], question: str | None = None) -> C
     return engine.run(call)
 
 
-def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Similarity:
+def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> float:
     """Return how alike two texts are, by entailment in both directions: 1.0 the same.
 
     By `"embeddings"` it is the cosine of their vectors, from the model of the settings
-    (`embeddings.model`); `ConfigurationError` if they name none.
+    (`embeddings.model`); `ConfigurationError` if they name none. `UnmeasuredError` if it cannot be
+    measured; `measure_similarity` returns that as a value.
     """
+    return float(measure_similarity(a, b, by=by))
+
+
+def measure_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Similarity:
+    """Return `semantic_similarity` with both of its directions, or why there is none."""
     from veridical import similarity
 
     engine = _engine()

@@ -6,6 +6,8 @@ What could not be measured is a value with its reason.
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -26,7 +28,7 @@ from veridical.pipeline.inference.wrappers.asking import ask
 from veridical.pipeline.judgement.contradictions import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from veridical.core.ports import Backend, EmbeddingModel
 
@@ -34,6 +36,10 @@ CHUNK = 500
 """Characters of a text that are read at once: some 100 tokens, as windows of evidence are."""
 CHUNKS_READ = 2
 """How many chunks of a longer text are read for a sentence of the other: those that share most."""
+
+
+LONGEST_SUBJECT = 4
+"""Words from the beginning of the other text that a pronoun may stand for."""
 
 
 async def semantic_similarity(
@@ -48,29 +54,80 @@ async def semantic_similarity(
         forward      = mean of e(s | a) over the sentences s of b;  backward: of e(s | b) over a
         similarity   = 2 forward backward / (forward + backward), 0 if both are 0
 
-    A contradiction counts as nothing shared. Texts that read the same are 1 without a reading.
-    Bidirectional entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes or
-    no. `reason` is that of the first sentence that could not be measured.
+    A contradiction counts as nothing shared. Texts that read the same are 1 without a reading. A
+    pronoun that begins one text only may stand for what the other begins with: it is read with the
+    first one to four words of that in its place, too, and the most alike counts. Bidirectional
+    entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes or no. `reason`
+    is that of the first sentence that could not be measured.
     """
     ensure_text(a, "the first text")
     ensure_text(b, "the second text")
-    if normalise(a).text == normalise(b).text:
+    readings = [_Reading(one, other) for one, other in _readings(a, b)]
+    if any(reading.same for reading in readings):
         return Similarity(value=1.0, forward=1.0, backward=1.0)
-    forth, back = _entailments(a, b), _entailments(b, a)
-    queries = [
-        Query(sentence, chunk, question) for sentence, chunks in [*forth, *back] for chunk in chunks
-    ]
+    pairs = {pair: None for reading in readings for pair in reading.pairs}
+    queries = [Query(sentence, chunk, question) for sentence, chunk in pairs]
     measured = await ask(backend, queries)
     lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
     took = Taken.by(measured)
     if lost:
         return Similarity(value=None, reason=lost[0], taken=took)
-    answers = (each for each in measured if isinstance(each, Estimate))
-    forward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in forth])
-    backward = mean([max(_entailed(next(answers)) for _ in chunks) for _, chunks in back])
-    both = forward + backward
-    value = 2 * forward * backward / both if both else 0.0
-    return Similarity(value=value, forward=forward, backward=backward, taken=took)
+    entailed = {
+        pair: _entailed(each)
+        for pair, each in zip(pairs, measured, strict=True)
+        if isinstance(each, Estimate)
+    }
+    found = (reading.similarity(entailed) for reading in readings)
+    return replace(max(found, key=float), taken=took)
+
+
+class _Reading:
+    """Two texts, and what has to be measured to say how alike they are."""
+
+    def __init__(self, a: str, b: str) -> None:
+        self.same = normalise(a).text == normalise(b).text
+        self._forth, self._back = _entailments(a, b), _entailments(b, a)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The sentences, each with a chunk to read it against."""
+        both = (*self._forth, *self._back)
+        return [(sentence, chunk) for sentence, chunks in both for chunk in chunks]
+
+    def similarity(self, entailed: Mapping[tuple[str, str], float]) -> Similarity:
+        """Return how alike the texts are, given what is entailed."""
+        forward, backward = (
+            mean([max(entailed[sentence, chunk] for chunk in chunks) for sentence, chunks in part])
+            for part in (self._forth, self._back)
+        )
+        both = forward + backward
+        value = 2 * forward * backward / both if both else 0.0
+        return Similarity(value=value, forward=forward, backward=backward)
+
+
+# --- pronouns --------------------------------------------------------------------------------
+
+_PRONOUN = re.compile(
+    r"\s*(?:it|he|she|they|this|that|these|those)(?P<is>['’]s)?\s+", re.IGNORECASE
+)
+
+
+def _readings(a: str, b: str) -> Iterator[tuple[str, str]]:
+    """Yield two texts as they are, then with what a pronoun that begins one may stand for."""
+    yield a, b
+    begins_a, begins_b = _PRONOUN.match(a), _PRONOUN.match(b)
+    if begins_a and not begins_b:
+        yield from ((text, b) for text in _resolved(a, begins_a, b))
+    elif begins_b and not begins_a:
+        yield from ((a, text) for text in _resolved(b, begins_b, a))
+
+
+def _resolved(text: str, pronoun: re.Match[str], other: str) -> Iterator[str]:
+    """Yield a text with the first words of the other one in place of its pronoun."""
+    start = _sentences(other)[0].split()
+    verb = "is " if pronoun["is"] else ""
+    for length in range(1, min(LONGEST_SUBJECT, len(start) - 2) + 1):
+        yield f"{' '.join(start[:length])} {verb}{text[pronoun.end() :]}"
 
 
 async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity:

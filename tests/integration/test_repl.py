@@ -174,7 +174,7 @@ def test_a_real_text_model_answers_and_is_asked_again(
     environment |= {"VERIDICAL_OPENAI__BASE_URL": llama_server, "VERIDICAL_OPENAI__API_KEY": "none"}
     lines = (
         "llm('How many lanes does the bridge carry?')\n"
-        "evidence_dependence('How many lanes?', 'It carries eight lanes.', sources)\n"
+        "measure_dependence('How many lanes?', 'It carries eight lanes.', sources)\n"
         "consistency('It carries eight lanes.', sources)\n"
     )
     model = ("--text-model", "openai:smollm2", "--json", "--source", "S1=bridge.txt")

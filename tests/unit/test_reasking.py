@@ -56,27 +56,57 @@ def embedded() -> Backend:
 
 @pytest.mark.spec("SPEC-16.04")
 def test_an_answer_that_comes_back_without_the_evidence_does_not_depend_on_it() -> None:
-    model = FakeTextModel(lambda _: "In 1998.")
+    model = FakeTextModel(lambda request: "1998." if SOURCE in request.user else "In 1998.")
     found = wait(
         lambda: reasker(lambda _: fake_estimate(0.9), model).evidence_dependence(
             "When did it open?", "It opened in 1998.", [SOURCE]
         )
     )
-    assert (found.method, found.answer_without) == ("re_asking", "In 1998.")
+    assert found.method == "re_asking"
+    assert (found.answer_with, found.answer_without) == ("1998.", "In 1998.")
     assert float(found) == pytest.approx(0.1)
 
 
+def reads(request: TextRequest) -> str:
+    """Answer from the evidence if it speaks of lanes, else say what everybody knows."""
+    if "eight lanes" in request.user:
+        return "It carries eight lanes."
+    return "Bananas are yellow." if "banana" in request.user else "I do not know."
+
+
 @pytest.mark.spec("SPEC-16.04")
-def test_the_model_is_not_shown_the_evidence() -> None:
-    model = FakeTextModel(lambda _: "I do not know.")
+@pytest.mark.parametrize(
+    ("question", "answer", "evidence", "depends"),
+    [
+        ("How many lanes?", "It carries eight lanes.", "It carries eight lanes.", True),
+        ("How many lanes?", "It carries eight lanes.", "It opened in 1998.", False),
+        ("What colour is a banana?", "Bananas are yellow.", "It opened in 1998.", False),
+        ("What colour is a banana?", "Bananas are yellow.", "It carries eight lanes.", False),
+        ("How many lanes?", "The bridge was built by Romans.", "It carries eight lanes.", False),
+    ],
+)
+def test_dependence_depends_on_the_evidence_that_is_given(
+    embedded: Backend, question: str, answer: str, evidence: str, depends: bool
+) -> None:
+    asking = Reasker(Verifier(embedded), embedded, FakeTextModel(reads))
+    value = float(wait(lambda: asking.evidence_dependence(question, answer, [evidence])))
+    assert value > 0.8 if depends else value < 0.2
+
+
+@pytest.mark.spec("SPEC-16.04")
+def test_the_model_is_asked_once_with_the_evidence_and_once_without() -> None:
+    model = FakeTextModel(lambda r: "In 1998." if "eight" in r.user else "I do not know.")
     found = wait(
         lambda: reasker(lambda _: fake_estimate(0.0), model).evidence_dependence(
             "When did it open?", "It opened in 1998.", [SOURCE]
         )
     )
-    (request,) = model.requests
-    assert "eight lanes" not in request.system + request.user
-    assert float(found) == 1.0
+    informed, alone = model.requests
+    assert "eight lanes" in informed.user
+    assert "eight lanes" not in alone.system + alone.user
+    assert informed.user.endswith(alone.user)
+    assert (found.similarity, found.agreement) != (None, None)
+    assert float(found) == 0.0  # by this backend the answer says nothing of the informed one
 
 
 @pytest.mark.parametrize("reply", [LOST, Generated("Half a", "m", cut_off=True), "  "])

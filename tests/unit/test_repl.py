@@ -29,6 +29,7 @@ from veridical.errors import (
     InputError,
     SourceError,
     TextError,
+    UnmeasuredError,
     VeridicalError,
 )
 from veridical.settings import Settings
@@ -244,22 +245,41 @@ def test_a_trace_is_audited_and_its_first_error_named() -> None:
 def test_evidence_dependence_is_a_number_from_0_to_1() -> None:
     answer = "The bridge was opened to traffic in 1998."
     found = repl.evidence_dependence("When was it opened?", answer, SOURCE)
-    assert found.method == "scrubbing"
-    assert 0.8 < float(found) <= 1.0
+    assert type(found) is float
+    assert 0.8 < found <= 1.0
+    whole = repl.measure_dependence("When was it opened?", answer, SOURCE)
+    assert (whole.method, whole.value) == ("scrubbing", found)
 
 
 @pytest.mark.spec("SPEC-16.04")
 def test_with_a_text_model_the_question_is_asked_again() -> None:
     repl.configure(text_model=FakeTextModel(lambda _: "The bridge was opened to traffic in 1998."))
     answer = "It was in 1998 that the bridge was opened to traffic."
-    found = repl.evidence_dependence("When was it opened?", answer, SOURCE)
+    found = repl.measure_dependence("When was it opened?", answer, SOURCE)
     assert found.method == "re_asking"
     assert float(found) < 0.3
 
 
+@pytest.mark.spec("SPEC-16.04")
+def test_what_could_not_be_measured_is_a_named_error_where_a_number_was_asked_for() -> None:
+    lost = Unmeasured(UnmeasuredReason.RATE_LIMITED)
+    repl.configure(backend=FakeBackend(lambda _: lost))
+    calls: list[Callable[[], object]] = [
+        lambda: repl.evidence_dependence(None, "It has eight lanes.", SOURCE),
+        lambda: repl.semantic_similarity("It is on.", "It is off."),
+    ]
+    for call in calls:
+        with pytest.raises(UnmeasuredError) as caught:
+            call()
+        assert caught.value.reason == "rate_limited"
+    assert repl.measure_similarity("It is on.", "It is off.").reason == "rate_limited"
+
+
 @pytest.mark.spec("SPEC-16.08")
 def test_texts_and_answers_are_compared() -> None:
-    assert float(repl.semantic_similarity("It opened in 1998.", "In 1998 it opened.")) > 0.7
+    alike = repl.semantic_similarity("It opened in 1998.", "In 1998 it opened.")
+    assert type(alike) is float
+    assert alike > 0.7
     assert float(repl.answer_consistency(["It is on.", "it is on."])) == 1.0
     assert float(repl.consistency("The bridge was opened in 1998.", SOURCE)) > 0.9
 
@@ -272,7 +292,7 @@ def test_texts_are_compared_by_vectors_only_with_a_model_for_them() -> None:
         repl.semantic_similarity("It is on.", "It is off.", by="magic")  # type: ignore[arg-type]
     settings = {"model": "tiny", "base_url": "http://127.0.0.1:9/v1", "api_key": "none"}
     repl.configure(settings=Settings.model_validate({"embeddings": settings}))
-    found = repl.semantic_similarity("It is on.", "It is off.", by="embeddings")
+    found = repl.measure_similarity("It is on.", "It is off.", by="embeddings")
     assert (found.value, found.reason) == (None, "backend_error")
 
 

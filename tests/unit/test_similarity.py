@@ -124,6 +124,39 @@ def test_the_embedded_model_tells_a_paraphrase_from_another_answer(embedded: Bac
     assert value("The bridge opened in 1998.", "Whales are mammals.") < 0.2
 
 
+@pytest.mark.spec("SPEC-16.08")
+@pytest.mark.parametrize(
+    ("pronoun", "named", "other"),
+    [
+        ("It opened in 1998.", "The bridge opened in 1998.", "The bridge opened in 1989."),
+        ("He was born in Vienna.", "Ann Lee was born in Vienna.", "Ann Lee died in Vienna."),
+        ("It's closed on Sundays.", "The museum is closed on Sundays.", "The museum is open."),
+        ("They cost five dollars.", "The tickets cost five dollars.", "The tickets are free."),
+        ("He cannot swim.", "The boy cannot swim.", "The boy can swim."),
+        ("It opened in 1998.", "The bridge opened in 1998.", "It rained all day."),
+    ],
+)
+def test_a_pronoun_stands_for_what_the_other_text_begins_with(
+    embedded: Backend, pronoun: str, named: str, other: str
+) -> None:
+    def value(a: str, b: str) -> float:
+        return float(wait(lambda: semantic_similarity(a, b, embedded)))
+
+    assert value(pronoun, named) > 0.8
+    assert value(named, pronoun) > 0.8
+    assert value(pronoun, other) < 0.3
+
+
+def test_a_pronoun_is_replaced_in_one_text_only_and_by_a_few_words() -> None:
+    backend = FakeBackend(lambda _: fake_estimate(0.5))
+    wait(lambda: semantic_similarity("It is on.", "She is off.", backend))
+    assert len(backend.queries) == 2
+    wait(lambda: semantic_similarity("It is on.", "A b c d e f g h.", backend))
+    assert {q.claim for q in backend.queries if q.claim.endswith(" is on.")} == {
+        *("It is on.", "A is on.", "A b is on.", "A b c is on.", "A b c d is on.")
+    }
+
+
 def test_an_empty_text_cannot_be_compared(embedded: Backend) -> None:
     with pytest.raises(TextError, match="second text is empty"):
         wait(lambda: semantic_similarity("a", " ", embedded))

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from veridical.core.epistemic import number, one_line, usd
 from veridical.core.measurements import NOTHING, Taken
-from veridical.errors import BackendError
+from veridical.errors import UnmeasuredError
 
 Document: TypeAlias = dict[str, Any]
 
@@ -19,7 +19,7 @@ Document: TypeAlias = dict[str, Any]
 class Measure:
     """A number from 0 to 1, or None with the reason why there is none; `float()` gives it.
 
-    `taken` is what measuring it took.
+    `taken` is what measuring it took. `UnmeasuredError` from `float()` if there is no number.
     """
 
     value: float | None
@@ -32,10 +32,10 @@ class Measure:
             raise ValueError(msg)
 
     def __float__(self) -> float:
-        """Return the value; `BackendError` if there is none."""
+        """Return the value; `UnmeasuredError` if there is none."""
         if self.value is None:
             msg = f"this was not measured ({self.reason})"
-            raise BackendError(msg, hint="Look at `value`, which is None then, and at `reason`")
+            raise UnmeasuredError(msg, self.reason or "", hint="Try again, or ask another backend")
         return self.value
 
     def __str__(self) -> str:
@@ -72,13 +72,17 @@ class Similarity(Measure):
 class Dependence(Measure):
     """How much an answer owes to its evidence: 0 not at all, 1 wholly.
 
-    By `re_asking`, 1 - the similarity of `answer` and `answer_without`, the answer of a text model
-    that was not shown the evidence. By `scrubbing`, the mean total variation of the claims'
-    distributions with and without their evidence, over `claims_measured` of `claims_total`.
+    By `re_asking`, 1 - the `similarity` of `answer_with` and `answer_without`, what a text model
+    answers that was shown the evidence and that was not; no more than the `agreement` of the
+    answer in question with the first, in the direction in which they agree most. By `scrubbing`,
+    the mean total variation of the claims' distributions with and without their evidence, over
+    `claims_measured` of `claims_total`.
     """
 
     method: Literal["re_asking", "scrubbing"]
     similarity: Similarity | None = None
+    agreement: Similarity | None = None
+    answer_with: str | None = None
     answer_without: str | None = None
     claims_measured: int | None = None
     claims_total: int | None = None
@@ -93,6 +97,8 @@ class Dependence(Measure):
             "cost_usd": usd(self.taken.cost_usd),
             "method": self.method,
             "similarity": None if self.similarity is None else number(self.similarity.value),
+            "agreement": None if self.agreement is None else number(self.agreement.value),
+            "answer_with": self.answer_with,
             "answer_without": self.answer_without,
             "claims_measured": self.claims_measured,
             "claims_total": self.claims_total,

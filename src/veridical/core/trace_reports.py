@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from veridical.core.epistemic import Document
 
 UNVERIFIED = "unverified"
-"""The state of a claim that was never verified; else it is the status of the latest verdict."""
+"""The state of a claim that was never verified; else it is the status of what counts."""
 
 
 _FIGURES = (
@@ -64,6 +64,11 @@ class VerificationResult:
     def status(self) -> Status:
         """What came of it."""
         return self.verification.status
+
+    @property
+    def measured(self) -> bool:
+        """Whether it came to a verdict."""
+        return self.status is not Status.UNDETERMINED
 
     @property
     def support(self) -> float | None:
@@ -121,19 +126,27 @@ class ClaimRecord:
 
     @property
     def latest(self) -> VerificationResult | None:
-        """The verification that counts."""
-        return self.history[-1] if self.history else None
+        """The verification that counts: the last that measured, else the last."""
+        measured = len(self.history) - len(self.failed_since)
+        return self.history[measured - 1] if self.history else None
+
+    @property
+    def failed_since(self) -> tuple[VerificationResult, ...]:
+        """The verifications after the one that counts, none of which measured anything."""
+        found = [i for i, one in enumerate(self.history, start=1) if one.measured]
+        return self.history[max(found) :] if found else ()
 
     @property
     def state(self) -> str:
-        """The status of the latest verification, or `unverified`."""
-        return self.history[-1].status.value if self.history else UNVERIFIED
+        """The status of the verification that counts, or `unverified`."""
+        counts = self.latest
+        return UNVERIFIED if counts is None else counts.status.value
 
     @property
     def gap(self) -> EpistemicGap | None:
-        """The gap found by the latest verification; before the first, a phantom citation is one."""
-        if self.history:
-            return self.history[-1].gap
+        """The gap found by the verification that counts; before the first, a phantom citation."""
+        if self.latest is not None:
+            return self.latest.gap
         if not self.phantoms:
             return None
         action = VIEWS[Status.PHANTOM_CITATION].action or ""
@@ -148,13 +161,22 @@ class ClaimRecord:
             "confidence": number(self.confidence),
             "phantoms": list(self.phantoms),
             "state": self.state,
+            "failed_since": len(self.failed_since),
             "verifications": [one.body() for one in self.history],
         }
 
     def __str__(self) -> str:
-        if self.history:
-            return str(self.history[-1])
+        if self.latest is not None:
+            return f"{self.latest}{self._failures}"
         return f"· {self.id} not verified: {one_line(self.text)}"
+
+    @property
+    def _failures(self) -> str:
+        """The failures beside the verdict, as a line of its own; empty if there are none."""
+        if not self.failed_since:
+            return ""
+        why = self.failed_since[-1].verification.unmeasured or Status.UNDETERMINED.value
+        return f"\n  verified again {len(self.failed_since)} times since, not measured ({why})"
 
     def __repr__(self) -> str:
         return f"ClaimRecord(id={self.id!r}, state={self.state!r})"
@@ -162,10 +184,11 @@ class ClaimRecord:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EpistemicReport:
-    """What the claims under a goal are worth, by the latest verification of each.
+    """What the claims under a goal are worth, by the last measured verification of each.
 
     Of `total_claims`, `verified_claims` have a verdict (`flagged_claims` of them against the
     claim), `undetermined_claims` could not be measured and `unverified_claims` were never verified.
+    A verification that fails later leaves a verdict as it is: `stale_claims` counts those claims.
     `overall_confidence` is the mean support of those measured. None is what is unknown.
     """
 
@@ -194,13 +217,18 @@ class EpistemicReport:
         return self.by_state.get(Status.UNDETERMINED.value, 0)
 
     @property
+    def stale_claims(self) -> int:
+        """How many claims have a verdict that could not be measured again since."""
+        return sum(1 for claim in self.claims if claim.failed_since)
+
+    @property
     def verified_claims(self) -> int:
         """How many claims a verdict was reached on."""
         return self.total_claims - self.unverified_claims - self.undetermined_claims
 
     @property
     def flagged(self) -> tuple[ClaimRecord, ...]:
-        """The claims whose latest verdict is against them."""
+        """The claims whose last verdict is against them."""
         latest = ((claim, claim.latest) for claim in self.claims)
         return tuple(claim for claim, one in latest if one and one.verification.is_flagged)
 
@@ -273,6 +301,7 @@ class EpistemicReport:
             "flagged_claims": self.flagged_claims,
             "undetermined_claims": self.undetermined_claims,
             "unverified_claims": self.unverified_claims,
+            "stale_claims": self.stale_claims,
             "by_state": dict(self.by_state),
             "overall_confidence": number(self.overall_confidence),
             "max_gap_bits": number(self.max_gap_bits),
@@ -295,6 +324,7 @@ class EpistemicReport:
         head += f", of {self.total_claims}"
         lost, never = self.undetermined_claims, self.unverified_claims
         head += f"; {lost} could not be measured" if lost else ""
+        head += f"; {self.stale_claims} not measured again since" if self.stale_claims else ""
         return head + (f"; {never} not verified" if never else "")
 
     def __repr__(self) -> str:

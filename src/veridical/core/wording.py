@@ -72,13 +72,16 @@ _ONES = """zero one two three four five six seven eight nine ten eleven twelve t
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
 _DIGITS = {word: str(i) for i, word in enumerate(_ONES)}
 _DIGITS |= {word: str(10 * i) for i, word in enumerate(_TENS, start=2)}
-_COUNTS = frozenset(
+_AMOUNTS = frozenset(
     """hundred thousand million billion trillion dozen dozens hundreds thousands millions billions
     once twice thrice half halves third thirds quarter quarters double triple both couple few
     several many first second fourth fifth sixth seventh eighth ninth tenth eleventh twelfth last
     thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth thirtieth
     fortieth fiftieth sixtieth seventieth eightieth ninetieth hundredth thousandth millionth
-    percent percentage k bn kg g mg mcg μg ml l dl cm mm m km lb lbs oz ft mph kmh am pm hz kb mb gb
+    percent percentage""".split()  # noqa: SIM905
+)
+_MEASURES = frozenset(
+    """k bn kg g mg mcg μg ml l dl cm mm m km lb lbs oz ft mph kmh am pm hz kb mb gb
     mol mmol meq iu kcal mmhg bpm
     second minute hour day night week weekend fortnight month year decade century
     pound ounce gram kilogram milligram microgram liter litre milliliter millilitre inch foot feet
@@ -88,6 +91,8 @@ _COUNTS = frozenset(
     morning noon afternoon evening midnight yesterday today tomorrow tonight daily weekly monthly
     yearly annually hourly""".split()  # noqa: SIM905
 )
+_COUNTS = _AMOUNTS | _MEASURES
+_SHORTEST_MISSPELT = 4
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _BARE_POINT = re.compile(r"^\.|(?<=^-)\.")
 
@@ -103,3 +108,33 @@ def figure(word: str) -> str:
         return word
     singular = word if word in _COUNTS else word.removesuffix("s")
     return singular if singular in _COUNTS else ""
+
+
+# --- typing errors ---------------------------------------------------------------------------
+
+
+def misspelt(one: str, other: str) -> bool:
+    """Say whether a word is a day, time or unit, and another the same but for one wrong letter.
+
+    A letter too many, too few, another one, or two swapped. Never where the wrong word is a number,
+    date or unit itself, or as close to another of them; never in a number or an amount.
+    """
+    known, wrong = (one, other) if figure(one) else (other, one)
+    if figure(wrong) or figure(known) not in _MEASURES or len(wrong) < _SHORTEST_MISSPELT:
+        return False
+    if not wrong.isalpha() or negates(wrong):
+        return False
+    close = {figure(word) for word in _DIGITS.keys() | _COUNTS if _one_letter_off(wrong, word)}
+    return _one_letter_off(wrong, known) and close <= {figure(known)}
+
+
+def _one_letter_off(wrong: str, right: str) -> bool:
+    """Say whether one letter is added, left out or replaced, or two neighbours are swapped."""
+    if abs(len(wrong) - len(right)) > 1 or wrong == right:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), None)
+    if start is None:
+        return True
+    rest, other = wrong[start:], right[start:]
+    same_end = rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]
+    return same_end or (rest[:2] == other[1::-1] and rest[2:] == other[2:])

@@ -7,32 +7,39 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from veridical.errors import StoreError
-from veridical.memory.checking import Checker, no_fact
-from veridical.memory.rows import decided, fact_row, origins, rejection_row, to_fact
-from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered
+from veridical.errors import StoreError, StoreLockedError
+from veridical.memory.checking import UNSTATED, Checker, no_fact
+from veridical.memory.gate import GateResult
+from veridical.memory.rows import decided, fact_row, origins, rejection_row, same_key, to_fact
+from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered, Tier
+from veridical.memory.waiting import STORE_LOCKED
 from veridical.memory.working import conflicts
-from veridical.pipeline.oversight.gate import Refusal, State
-from veridical.store.memory import DEPENDS_ON, MemoryTables, NewFact
+from veridical.pipeline.oversight.gate import REDUCTION, Decision, Refusal, State, ungated
+from veridical.store.memory import DEPENDS_ON, Filter, MemoryTables, NewFact
 from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.types import Source
-    from veridical.memory.gate import GateResult
     from veridical.memory.rows import Statement
-    from veridical.memory.values import Fact, Tier
+    from veridical.memory.values import Fact
+    from veridical.memory.waiting import Waiting
     from veridical.store.memory import Row
 
 logger = logging.getLogger(__name__)
+
+_TIERS = list(Tier)
 
 
 class Admission:
     """Lets facts into the memory, and up its tiers."""
 
-    def __init__(self, facts: MemoryTables, queue: MemoryQueue, checker: Checker) -> None:
+    def __init__(
+        self, facts: MemoryTables, queue: MemoryQueue, checker: Checker, waiting: Waiting
+    ) -> None:
         self._facts = facts
+        self._waiting = waiting
         self._queue = queue
         self._checker = checker
 
@@ -43,9 +50,21 @@ class Admission:
         rests_on: tuple[str, ...],
         started: float,
     ) -> Remembered:
-        """Store a fact if its evidence carries it; `started` is when its time began."""
-        texts = {source.id: source.text for source in given.values()}
-        evidence = self._checker.evidence(texts, rests_on)
+        """Store a fact if its evidence carries it; `started` is when its time began.
+
+        One that is there already is verified again unless it is verified, and stays one. What
+        cannot be written because the store is locked waits beside it.
+        """
+        key = same_key(said, given, rests_on)
+        try:
+            there = self._facts.find(Filter(key=key, retracted=False, limit=1))
+            texts = {source.id: source.text for source in given.values()}
+            evidence = self._checker.evidence(texts, rests_on)
+        except StoreLockedError:
+            result = self._undecided(said)
+            return self._written(said, given, rests_on, result, key)
+        if there:
+            return self._again(to_fact(there[0]), said.tier, started)
         result = self._checker.check(
             said.text, evidence, said.stated, keys=said.keys, without=rests_on, started=started
         )
@@ -55,7 +74,33 @@ class Admission:
             )
             self._note(note)
             return _rejected(result)
-        row = fact_row(said, result.decision, result.verification)
+        return self._written(said, given, rests_on, result, key)
+
+    def _undecided(self, said: Statement) -> GateResult:
+        """Return what becomes of a fact whose evidence and like cannot be read now."""
+        gate = self._checker.gate
+        stated = UNSTATED if said.stated is None else said.stated
+        if gate is None:
+            return GateResult(ungated(stated if said.stated is not None else stated * REDUCTION))
+        reduced = gate.stated(said.stated) * REDUCTION
+        return GateResult(Decision(STORE_LOCKED, reduced, State.UNVERIFIED, queue=True))
+
+    def _again(self, fact: Fact, tier: Tier, started: float) -> Remembered:
+        """Return what becomes of a fact that is there already."""
+        goal = max(fact.tier, tier, key=_TIERS.index)
+        if goal == fact.tier and (fact.state is State.VERIFIED or self._checker.gate is None):
+            return replace(_kept(fact, None), verification=fact.verification)
+        return self.promote(fact, goal, started)
+
+    def _written(
+        self,
+        said: Statement,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        result: GateResult,
+        key: str,
+    ) -> Remembered:
+        row = fact_row(said, result.decision, result.verification, key)
         new = NewFact(
             fact=row,
             roles=[
@@ -66,18 +111,28 @@ class Admission:
             links=[*((DEPENDS_ON, fact) for fact in rests_on), *conflicts(result)],
             queue=_waiting(result),
         )
-        self._put(new, rests_on)
-        named = [{"role": role, "name": name} for role, _, name in new.roles]
-        return _kept(to_fact(row | {"roles": named, "provenance": new.origins}), result)
+        try:
+            same = self._put(new, rests_on)
+        except StoreLockedError:
+            self._waiting.keep(new)
+            logger.warning("a fact waits for the store's lock")
+            return replace(
+                _kept(_fact(new), result), outcome=Outcome.QUEUED, reason=STORE_LOCKED, pending=True
+            )
+        return _kept(_fact(new) if same is None else self._checker.fact(same), result)
 
-    def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> None:
-        """Write a fact; what it contradicts may be gone meanwhile, what it rests on may not."""
-        missing = self._facts.put(new)
-        if gone := missing.intersection(rests_on):
-            raise no_fact(gone.pop())
-        if missing:
-            kept = [link for link in new.links if link[1] not in missing]
-            self._put(replace(new, links=kept), rests_on)
+    def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> str | None:
+        """Write a fact; return the id of the same one if somebody else has just written it.
+
+        What it contradicts may be gone meanwhile, what it rests on may not.
+        """
+        put = self._facts.put(new)
+        if gone := put.missing.intersection(rests_on):
+            raise no_fact(next(iter(gone)))
+        if put.missing:
+            kept = [link for link in new.links if link[1] not in put.missing]
+            return self._put(replace(new, links=kept), rests_on)
+        return put.same
 
     def _note(self, row: Row) -> None:
         """Log and record a rejection; one that cannot be recorded is a rejection all the same."""
@@ -108,8 +163,8 @@ class Admission:
             self._settle(fact, Settled(changes=changes, rejection=note))
             return replace(_rejected(result), fact=self._checker.fact(fact.id))
         if decision.queue:
-            waits = _waiting(result) or {}
-            self._settle(fact, Settled(queue=waits | {"tier": goal.value}))
+            waits = (_waiting(result) or {}) | {"tier": None if goal == fact.tier else goal.value}
+            self._settle(fact, Settled(queue=waits))
         else:
             done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
             self._settle(fact, done)
@@ -118,6 +173,12 @@ class Admission:
     def _settle(self, fact: Fact, done: Settled) -> None:
         if not self._queue.settle(fact.id, done):
             raise no_fact(fact.id)
+
+
+def _fact(new: NewFact) -> Fact:
+    """Return the fact that a row is of."""
+    named = [{"role": role, "name": name} for role, _, name in new.roles]
+    return to_fact(new.fact | {"roles": named, "provenance": new.origins})
 
 
 def _kept(fact: Fact, result: GateResult | None) -> Remembered:

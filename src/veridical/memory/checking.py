@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from veridical.errors import InputError
+from veridical.core.measurements import UnmeasuredReason
+from veridical.errors import InputError, StoreLockedError
 from veridical.memory.gate import GateResult
 from veridical.memory.rows import entity_key, to_fact, words
 from veridical.pipeline.judgement.contradictions import content_words
-from veridical.pipeline.oversight.gate import REDUCTION, State, ungated
+from veridical.pipeline.oversight.gate import REDUCTION, State, ungated, unmeasured
+from veridical.store.database import within
 from veridical.store.memory import DEPENDS_ON, Filter
 
 if TYPE_CHECKING:
@@ -35,6 +38,12 @@ _LEAST_S = 0.05
 
 RESERVED_S = 0.1
 """Seconds that are kept for writing a fact down, of the time that remembering it may take."""
+
+WRITTEN_PER_S = 20e6
+"""Characters of sources that are written within a second, carefully: more is kept for more."""
+
+READ_PER_S = 4e5
+"""Characters of sources that are cut and searched within a second; what has more is queued."""
 
 _REMEMBERED = tuple(state.value for state in State if state is not State.QUEUED)
 
@@ -63,9 +72,17 @@ class Checker:
         """
         if self.gate is None:
             return GateResult(ungated(UNSTATED * REDUCTION if stated is None else stated))
-        others = self._comparable(text, keys, without) if evidence else {}
         whole = timeout_s or self.gate.timeout_s
-        left = whole - min(RESERVED_S, whole / 4) - (perf_counter() - started)
+        others: Mapping[str, str] = {}
+        # What it would be compared with may be locked; the fact itself is verified all the same.
+        with suppress(StoreLockedError), within(whole / 4 - (perf_counter() - started)):
+            others = self._comparable(text, keys, without) if evidence else {}
+        size = sum(map(len, evidence.values()))
+        reserved = min(RESERVED_S + size / WRITTEN_PER_S, whole / 4)
+        left = whole - reserved - (perf_counter() - started)
+        if size > READ_PER_S * max(left, whole / 4):
+            # Begun and given up, it would take the processor from writing the fact down.
+            return GateResult(unmeasured(UnmeasuredReason.TIMEOUT, self.gate.stated(stated)))
         return self.gate.check(text, evidence, stated, others=others, timeout_s=max(left, _LEAST_S))
 
     def check_again(

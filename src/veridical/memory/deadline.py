@@ -13,6 +13,8 @@ from contextlib import suppress
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import anyio
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -90,7 +92,7 @@ class Loops:
 
 
 def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float) -> T:
-    future = asyncio.run_coroutine_threadsafe(call(), loop.loop)
+    future = asyncio.run_coroutine_threadsafe(_within(call, due), loop.loop)
     try:
         return future.result(max(due - perf_counter(), 0.0))
     except TimeoutError:
@@ -100,6 +102,13 @@ def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float)
         loop.ping()
     except CancelledError:
         pass  # the loop was closed meanwhile
+    raise DeadlineError
+
+
+async def _within(call: Callable[[], Coroutine[Any, Any, T]], due: float) -> T:
+    """Let the call know how much time it has: then nothing in it waits for what comes too late."""
+    with anyio.move_on_after(max(due - perf_counter(), 0.0)):
+        return await call()
     raise DeadlineError
 
 

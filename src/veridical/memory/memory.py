@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -13,9 +14,10 @@ import anyio.to_thread
 
 from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
-from veridical.errors import ConfigurationError, InputError, StoreError
+from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
 from veridical.memory.admission import Admission
 from veridical.memory.checking import Checker, no_fact
+from veridical.memory.gate import TIMEOUT_S
 from veridical.memory.rows import (
     as_tier,
     ensure_storable,
@@ -31,12 +33,14 @@ from veridical.memory.rows import (
 from veridical.memory.values import (
     Match,
     Outcome,
+    Pending,
     Remembered,
     Tier,
 )
+from veridical.memory.waiting import STORE_LOCKED, Waiting
 from veridical.memory.working import work_off
 from veridical.pipeline.oversight.gate import State
-from veridical.store.database import Store
+from veridical.store.database import Store, within
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue
 
@@ -48,12 +52,18 @@ if TYPE_CHECKING:
     from veridical.memory.gate import MemoryGate
     from veridical.memory.rows import Entity
     from veridical.memory.semantic import Semantic
-    from veridical.memory.values import Fact, Link, Pending, Rejection, Worked
+    from veridical.memory.values import Fact, Link, Rejection, Worked
     from veridical.pipeline.oversight.gate import Decision
 
 logger = logging.getLogger(__name__)
 
 _TIERS = list(Tier)
+LOCK_SHARE = 0.25
+"""Of the time for a fact, how much may be spent on waiting until the database can be read."""
+
+LOCK_GRACE_S = 0.05
+"""Seconds that a call waits to write down what waited for the lock before it."""
+
 _REMEMBERED = tuple(state for state in State if state is not State.QUEUED)
 
 
@@ -93,7 +103,8 @@ class Memory:
         self._facts = MemoryTables(opened)
         self._queue = MemoryQueue(opened)
         self._checker = Checker(self._facts, gate)
-        self._admission = Admission(self._facts, self._queue, self._checker)
+        self._waiting = Waiting(opened.beside)
+        self._admission = Admission(self._facts, self._queue, self._checker, self._waiting)
 
     @property
     def gate(self) -> MemoryGate | None:
@@ -108,6 +119,8 @@ class Memory:
 
     def close(self) -> None:
         """Stop the gate, and close the database if it was opened here."""
+        with suppress(StoreError):
+            self._write_down()
         for call in self._closing:
             call()
 
@@ -137,8 +150,10 @@ class Memory:
         verified. `about` are the entities it is about: names, or (role, name). `confidence` (0 to
         1) is what whoever states it states. With `strict` what is not kept is raised:
         `FactNotGrounded`, `FactContradicted`, or the `StoreError` of a database that cannot be
-        written.
+        written. A fact that is there already, by its text and evidence, is not stored again. Where
+        another program locks the database it is `queued`, in a file beside it (`store_locked`).
         """
+        started = perf_counter()
         said = statement(
             text,
             about=about,
@@ -152,9 +167,11 @@ class Memory:
         for source_id in given:
             ensure_storable(source_id, "a source id")
         try:
-            self._open()
             rests_on = tuple(dict.fromkeys(depends_on))
-            done = self._admission.remember(said, given, rests_on, perf_counter())
+            with within(self._seconds * LOCK_SHARE):
+                opened = self._opened()
+            with within(self._seconds - (perf_counter() - started - opened)):
+                done = self._admission.remember(said, given, rests_on, started + opened)
         except StoreError as error:
             logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its trace says no more
             done = Remembered(Outcome.FAILED, "store_error", 0.0, error=error)
@@ -162,10 +179,33 @@ class Memory:
             raise done.error
         return done
 
-    def _open(self) -> None:
-        """Make or migrate the database if need be: no time of the gate is spent on that."""
-        with self._store.read():
-            pass
+    @property
+    def _seconds(self) -> float:
+        """Seconds that `remember` may take."""
+        return TIMEOUT_S if self.gate is None else self.gate.timeout_s
+
+    def _opened(self) -> float:
+        """Write down what waited, and return the seconds that making the database took.
+
+        No time of the gate is spent on making or migrating it. A lock in the way is no error here.
+        """
+        if self._store.ready:
+            self._write_down()
+            return 0.0
+        begun = perf_counter()
+        try:
+            with self._store.read():
+                pass
+        except StoreLockedError:
+            return 0.0
+        made = perf_counter() - begun
+        self._write_down()
+        return made
+
+    def _write_down(self) -> None:
+        """Write into the database what waited for its lock, if it is not locked now."""
+        with suppress(StoreLockedError), within(LOCK_GRACE_S):
+            self._waiting.write_down(self._facts)
 
     async def aremember(
         self,
@@ -181,6 +221,7 @@ class Memory:
 
     def get(self, fact_id: str) -> Fact:
         """Return the fact of an id, retracted or not."""
+        self._write_down()
         return self._checker.fact(fact_id)
 
     def facts(  # noqa: PLR0913 -- each may be left out
@@ -203,6 +244,7 @@ class Memory:
         relied on; what is queued is remembered only once it is verified, and has to be asked for.
         With `everything` facts come that are queued, retracted or not valid now, too.
         """
+        self._write_down()
         sought = [] if text is None else words(text)
         if text is not None and not sought:
             return []
@@ -273,7 +315,8 @@ class Memory:
         if _TIERS.index(goal) <= _TIERS.index(fact.tier):
             msg = f"the fact is in tier {fact.tier} already"
             raise InputError(msg, hint=f"The tiers go up: {', '.join(Tier)}")
-        done = self._admission.promote(fact, goal, perf_counter())
+        with within(self._seconds):
+            done = self._admission.promote(fact, goal, perf_counter())
         if strict and done.error is not None:
             raise done.error
         return done
@@ -295,6 +338,7 @@ class Memory:
         `watch` is told of each fact the count of `Worked` it is in, and what was decided about it.
         `ConfigurationError` if the gate is off.
         """
+        self._write_down()
         return work_off(
             self._facts,
             self._queue,
@@ -306,8 +350,16 @@ class Memory:
         )
 
     def pending(self) -> list[Pending]:
-        """Return what waits to be verified: what is due first, what was given up last."""
-        return [to_pending(row) for row in self._queue.rows()]
+        """Return what waits to be verified: what is due first, what was given up last.
+
+        What waits for the database's lock comes first, with the reason `store_locked`.
+        """
+        self._write_down()
+        locked_out = [
+            Pending(row["id"], STORE_LOCKED, 0, row["created"], given_up=False)
+            for row in self._waiting.rows()
+        ]
+        return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
 
     def rejections(self, *, limit: int = 100) -> list[Rejection]:
         """Return what was rejected, the newest first: hashes and figures, no text."""

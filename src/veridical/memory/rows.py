@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -152,9 +153,28 @@ def in_utc(moment: datetime | None) -> datetime | None:
 # --- to rows ---------------------------------------------------------------------------------
 
 
-def fact_row(said: Statement, decision: Decision, verification: Verification | None) -> Row:
+def same_key(said: Statement, sources: Mapping[str, Source], rests_on: Iterable[str]) -> str:
+    """Return what makes a fact the same as another: its text, read alike, and its evidence.
+
+    So do its relation, who it is about and when it is valid; its tier and confidence do not.
+    """
+    parts = [
+        normalise(said.text).text,
+        sorted(sha256(source.text.encode()).hexdigest() for source in sources.values()),
+        sorted(rests_on),
+        said.relation,
+        sorted(zip((each.role for each in said.participants), said.keys, strict=True)),
+        *(moment and moment.isoformat() for moment in (said.valid_from, said.valid_to)),
+    ]
+    return sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def fact_row(
+    said: Statement, decision: Decision, verification: Verification | None, key: str
+) -> Row:
     """Return the row of a new fact."""
     return {
+        "key": key,
         "id": token_hex(8),
         "text": said.text,
         "words": " ".join(words(said.text)),

@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
     STORED = "stored"
     QUEUED = "queued"
-    """It is remembered once it is verified."""
+    """It is remembered once it is verified, or once the database is no longer locked."""
     REJECTED = "rejected"
     FAILED = "failed"
     """The database could not be written: the fact is lost unless it is tried again."""

@@ -11,13 +11,21 @@ import sqlite3
 import threading
 import weakref
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
-from veridical.errors import ConfigurationError, MissingExtraError, StoreError
+from veridical.errors import (
+    ConfigurationError,
+    MissingExtraError,
+    StoreError,
+    StoreLockedError,
+)
 from veridical.store import migrate
 
 if TYPE_CHECKING:
@@ -36,8 +44,49 @@ _PLAIN = {
     "SQLITE_NOTADB": "the store's file is no database",
     "SQLITE_READONLY": "the store's file cannot be written",
     "SQLITE_FULL": "there is no room left for the store's file",
-    "SQLITE_BUSY": "the store's file stayed locked by other writers",
 }
+_LOCKED = frozenset(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT", "55P03"))
+"""Codes that say that another program holds the lock: of SQLite, and of PostgreSQL."""
+
+_due: ContextVar[float | None] = ContextVar("veridical_store_due", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Bound how long the calls in this block wait for others, all of them together.
+
+    They raise `StoreLockedError` then. That covers locks, not a server that does not answer.
+    """
+    before = _due.set(perf_counter() + patience(seconds))
+    try:
+        yield
+    finally:
+        _due.reset(before)
+
+
+def patience(longest: float = BUSY_S) -> float:
+    """Return how many seconds may still be waited for others."""
+    due = _due.get()
+    return longest if due is None else min(longest, max(due - perf_counter(), 0.0))
+
+
+@contextmanager
+def in_turn(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock of this process; `StoreLockedError` if it takes too long to get it."""
+    if not lock.acquire(timeout=patience()):
+        raise locked()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def locked() -> StoreLockedError:
+    """Return the error that says that somebody else held a lock for too long."""
+    hint = "Try again once the other program is done; it holds a transaction open"
+    return StoreLockedError("the store stayed locked by another program", hint=hint)
+
+
 _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
 
 
@@ -65,6 +114,17 @@ class Store:
         """The URL, without the password."""
         return self._url.render_as_string(hide_password=True)
 
+    @property
+    def beside(self) -> Path | None:
+        """The folder for what waits for the database's lock, beside its file; None for a server."""
+        file = self._url.database if self._url.drivername == "sqlite" else None
+        return None if file is None else Path(f"{file}.waiting")
+
+    @property
+    def ready(self) -> bool:
+        """Whether this process has opened it, so that its tables are those of this version."""
+        return self._ready and self._process == os.getpid()
+
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Yield a connection in a transaction that sees one state of the database."""
@@ -87,7 +147,7 @@ class Store:
 
     def _prepare(self) -> None:
         """Open and migrate the database, once per process."""
-        with self._lock:
+        with in_turn(self._lock):
             if self._process != os.getpid():  # forked: the parent's connections stay the parent's
                 self._engine.dispose(close=False)
                 self._process = os.getpid()
@@ -135,8 +195,10 @@ def _engine(url: URL, wait_s: float) -> Engine:
         msg = "PostgreSQL needs the extra 'postgres'"
         raise MissingExtraError(msg, hint="pip install 'veridical[postgres]'") from None
     if sqlite:
-        event.listen(engine, "connect", _set_up)
-        event.listen(engine, "begin", _begin)
+        event.listen(engine, "connect", partial(_set_up, wait_s))
+        event.listen(engine, "begin", partial(_begin, wait_s))
+    else:
+        event.listen(engine, "begin", _limit_locks)
     return engine
 
 
@@ -145,7 +207,8 @@ def _dispose(engine: Engine, process: int) -> None:
     engine.dispose(close=process == os.getpid())
 
 
-def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401 -- a driver's connection has no type here
+def _set_up(wait_s: float, connection: Any, _record: object) -> None:  # noqa: ANN401 -- a driver's connection has no type here
+    connection.execute(f"PRAGMA busy_timeout = {_milliseconds(wait_s)}")
     connection.isolation_level = None  # the driver begins nothing by itself
     # Another process may be switching the file to WAL at this moment; then it is done already.
     with suppress(sqlite3.OperationalError):
@@ -155,9 +218,20 @@ def _set_up(connection: Any, _record: object) -> None:  # noqa: ANN401 -- a driv
     connection.execute("PRAGMA foreign_keys = ON")
 
 
-def _begin(connection: Connection) -> None:
+def _begin(wait_s: float, connection: Connection) -> None:
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {_milliseconds(wait_s)}")
     writing = connection.get_execution_options().get(_WRITING)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _limit_locks(connection: Connection) -> None:
+    """Have PostgreSQL give up on locks in time, where there is a bound."""
+    if _due.get() is not None:
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(_milliseconds(BUSY_S), 1)}")
+
+
+def _milliseconds(longest: float) -> int:
+    return int(patience(longest) * 1000)
 
 
 def _make_private(path: Path) -> None:
@@ -178,6 +252,8 @@ def _translated() -> Iterator[None]:
     except SQLAlchemyError as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
         kind = _kind(cause)
+        if kind.rpartition(" ")[2] in _LOCKED:
+            raise locked() from None
         msg = _PLAIN.get(kind.rpartition(" ")[2], f"the store cannot be used ({kind})")
         hint = "Check that store.url names a database of ours that can be reached and written"
         raise StoreError(msg, hint=hint) from None

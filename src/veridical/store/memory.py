@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
+from veridical.store.database import in_turn
 from veridical.store.memory_tables import (
     entities,
     facts,
@@ -62,7 +63,7 @@ _PARTS = (
     *(queue.c.fact, links.c.source, links.c.target),
     *(roles.c.fact, provenance.c.fact, vectors.c.fact),
 )
-_SHOWN = [column_ for column_ in facts.c if column_.name != "words"]
+_SHOWN = [column_ for column_ in facts.c if column_.name not in {"words", "key"}]
 _index = table("memory_text", column("rowid"), column("rank"))
 _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
 
@@ -91,6 +92,7 @@ class Filter:
     """
 
     ids: Collection[str] | None = None
+    key: str | None = None
     entities: Collection[str] = ()
     any_entity: bool = False
     words: Sequence[str] = ()
@@ -104,6 +106,14 @@ class Filter:
     limit: int = field(default=100)
 
 
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What kept a fact from being written: ids that are not there, or the id of the same fact."""
+
+    missing: frozenset[str] = frozenset()
+    same: str | None = None
+
+
 class MemoryTables:
     """Facts, entities, sources, and the links between facts."""
 
@@ -111,21 +121,23 @@ class MemoryTables:
         self._store = store
         # SQLite leaves to chance which writer's turn it is; those of one process can queue up.
         one_writer = store.place.startswith("sqlite")
-        self._turn: AbstractContextManager[object] = Lock() if one_writer else nullcontext()
+        self._lock = Lock() if one_writer else None
 
-    def put(self, new: NewFact) -> set[str]:
-        """Write a fact; return the ids it links to that are not there, and then write nothing.
+    def _turn(self) -> AbstractContextManager[object]:
+        return nullcontext() if self._lock is None else in_turn(self._lock)
+
+    def put(self, new: NewFact) -> Put:
+        """Write a fact, unless what it links to is not there, or the same fact is there already.
 
         A fact that was retracted is not there.
         """
-        with self._turn, self._store.write() as connection:
+        with self._turn(), self._store.write() as connection:
             beside_others(connection)
             wanted = {target for _, target in new.links}
             targets = _numbers(connection, wanted)
             if missing := wanted - targets.keys():
-                return missing
-            _put(connection, new, targets)
-        return set()
+                return Put(missing=frozenset(missing))
+            return Put(same=_put(connection, new, targets))
 
     def find(self, wanted: Filter) -> list[Row]:
         """Return facts with their `roles` and `provenance`.
@@ -206,14 +218,20 @@ def alone(connection: Connection) -> None:
 # --- writing ---------------------------------------------------------------------------------
 
 
-def _put(connection: Connection, new: NewFact, targets: Mapping[str, int]) -> None:
-    made = connection.execute(insert(facts).values(**new.fact).returning(facts.c.number))
-    number: int = made.scalar_one()
+def _put(connection: Connection, new: NewFact, targets: Mapping[str, int]) -> str | None:
+    """Write a fact; return the id of the same fact if there is one, and then write nothing."""
+    made = dialect(connection).insert(facts).values(**new.fact).on_conflict_do_nothing()
+    number = connection.scalar(made.returning(facts.c.number))
+    if number is None:
+        either = (facts.c.key == new.fact.get("key")) & facts.c.retracted.is_(None)
+        same = select(facts.c.id).where(or_(either, facts.c.id == new.fact["id"]))
+        return connection.scalar(same)
     _put_origins(connection, number, new.origins)
     _put_roles(connection, number, new.roles)
     put_links(connection, number, [(label, targets[target]) for label, target in new.links])
     if new.queue is not None:
         connection.execute(insert(queue).values(fact=number, **new.queue))
+    return None
 
 
 def _put_origins(connection: Connection, number: int, origins: Sequence[Row]) -> None:
@@ -300,6 +318,8 @@ def matching(wanted: Filter) -> Select[Any]:
     query = select(*_SHOWN)
     if wanted.ids is not None:
         query = query.where(facts.c.id.in_(wanted.ids))
+    if wanted.key is not None:
+        query = query.where(facts.c.key == wanted.key)
     if keys := wanted.entities:
         parts = [keys] if wanted.any_entity else [[key] for key in keys]
         # Not an IN for each: PostgreSQL cannot know which entity is rare, and tries each fact.

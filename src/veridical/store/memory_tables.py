@@ -9,6 +9,7 @@ from sqlalchemy import (
     DateTime,
     Float,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     String,
@@ -51,7 +52,15 @@ facts = Table(
     Column("valid_to", DateTime(timezone=True)),
     Column("retracted", DateTime(timezone=True)),
     Column("verification", JSON(none_as_null=True)),
+    Column("key", String),  # what makes a fact the same as another; null of those before 0006
     sqlite_autoincrement=True,  # what points to a fact that is gone never points to another
+)
+Index(
+    "uq_memory_facts_key",
+    facts.c.key,
+    unique=True,
+    sqlite_where=facts.c.retracted.is_(None),
+    postgresql_where=facts.c.retracted.is_(None),
 )
 roles = Table(
     "memory_roles",

@@ -11,7 +11,7 @@
         print(traces.get_verification_report(goal))
 
 The calls block; `averify_claim` and `averify_claims` are for async programs. What was written is
-never changed: a second verification stands beside the first, and the latest counts.
+never changed: a second verification stands beside the first, and the last that measured counts.
 """
 
 from veridical.core.trace_reports import ClaimRecord, EpistemicReport, VerificationResult

@@ -316,7 +316,7 @@ class ReasoningTraces:
     def claims(self, goal_id: str, status: str | None = None) -> list[ClaimRecord]:
         """Return the claims under a goal with their verifications, the oldest claim first.
 
-        `status` is that of the latest verification, or `unverified`.
+        `status` is that of the last measured verification, or `unverified`.
         """
         if status is not None and status not in _STATES:
             msg = "there is no claim of this status"
@@ -331,12 +331,12 @@ class ReasoningTraces:
     def get_epistemic_gaps(self, goal_id: str) -> list[EpistemicGap]:
         """Return the gaps between the claims under a goal and their evidence.
 
-        Those of the latest verification of each; of a claim never verified, its phantom citation.
+        Those of the last verdict on each; of a claim never verified, its phantom citation.
         """
         return list(self.get_verification_report(goal_id).gaps)
 
     def get_verification_report(self, goal_id: str) -> EpistemicReport:
-        """Return what the claims under a goal are worth, by the latest verification of each.
+        """Return what the claims under a goal are worth, by the last verdict on each.
 
         Verifies nothing, unless `hallucination.trace_auditing` is on: then those that are open.
         """

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from veridical.core.similarity import Consistency, Contradictions, Dependence, Measure, Similarity
-from veridical.errors import BackendError
+from veridical.errors import BackendError, UnmeasuredError
 
 
 def test_a_measure_has_a_value_or_a_reason_never_both_and_never_neither() -> None:
@@ -21,8 +21,10 @@ def test_a_dependence_is_a_float_where_it_was_measured() -> None:
 
 def test_what_was_not_measured_is_no_float_but_a_named_error() -> None:
     lost = Dependence(value=None, reason="rate_limited", method="re_asking")
-    with pytest.raises(BackendError, match="rate_limited"):
+    with pytest.raises(UnmeasuredError, match="rate_limited") as caught:
         float(lost)
+    assert caught.value.reason == "rate_limited"
+    assert isinstance(caught.value, BackendError)
     assert str(lost) == "not measured: rate_limited (by re asking)"
 
 

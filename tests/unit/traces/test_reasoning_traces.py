@@ -270,7 +270,7 @@ def test_named_evidence_may_be_cited_by_the_id_of_its_node_too(
     assert (result.status, result.verification.evidence_ids) == (Status.SUPPORTED, ("S1",))
 
 
-def test_verifying_again_keeps_the_history_and_the_latest_counts(make: Make) -> None:
+def test_verifying_again_keeps_the_history_and_the_last_measured_verdict_counts(make: Make) -> None:
     traces, doubtful = make(), make(FakeBackend(lambda _: fake_estimate(0.1)))
     goal = traces.add_goal("g")
     traces.add_evidence(goal, "S1", "It has eight lanes.")
@@ -295,6 +295,41 @@ class Broken:
 
     async def estimate(self, _: object) -> list[Measurement]:
         raise self.error
+
+
+def test_a_failed_reverification_leaves_a_known_contradiction_standing(make: Make) -> None:
+    traces, broken = make(), make(Broken(RuntimeError("secret")))
+    goal = traces.add_goal("g")
+    traces.add_evidence(goal, "S1", "It has eight lanes.")
+    claim = traces.add_claim(goal, "It has six lanes.", ["S1"])
+    known = traces.verify_claim(claim)
+    failed = [broken.verify_claim(claim) for _ in range(2)]
+    assert {one.status for one in failed} == {Status.UNDETERMINED}
+    report = make().get_verification_report(goal)  # read back from the store
+    (record,) = report.claims
+    assert record.latest == known
+    assert [one.id for one in record.failed_since] == [one.id for one in failed]
+    assert (record.state, report.flagged_claims, report.stale_claims) == ("contradicted", 1, 1)
+    assert (report.outcome, report.gaps[0].gap_type) == ("flagged", "contradicted")
+    assert report.has_critical_gaps
+    assert report.undetermined_claims == 0
+    assert traces.claims(goal, "contradicted") == [record]
+    assert report.to_dict()["claims"][0]["failed_since"] == 2
+    assert "not measured (backend_error)" in str(record)
+    assert "1 not measured again since" in report.headline
+
+
+def test_a_later_measurement_replaces_the_verdict_and_its_failures(make: Make) -> None:
+    traces, broken = make(), make(Broken(RuntimeError()))
+    goal = traces.add_goal("g")
+    traces.add_evidence(goal, "S1", "It has eight lanes.")
+    claim = traces.add_claim(goal, "It has eight lanes.", ["S1"])
+    broken.verify_claim(claim)
+    (record,) = traces.claims(goal)
+    assert (record.state, record.failed_since) == ("undetermined", ())
+    traces.verify_claims(goal)
+    (record,) = traces.claims(goal)
+    assert (record.state, record.failed_since) == ("supported", ())
 
 
 @pytest.mark.parametrize(

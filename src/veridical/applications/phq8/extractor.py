@@ -56,9 +56,10 @@ class EvidenceExtractor:
     """Extracts evidence by the settings' blocks `extraction` and `quantitative`.
 
     `keys` are names, with a description each where it helps; without them those of the settings,
-    else the domains of the PHQ-8. What others than `speaker`, one or more names, say is a caveat,
-    and is rejected if the settings are strict. Failures go into `failures`, and into a file after
-    each transcript if the settings name a folder. Several transcripts may be under way at once.
+    else the domains of the PHQ-8. What others than `speaker`, one or more names, say is rejected;
+    by default the person who is assessed counts, where labels tell who that is. Failures go into
+    `failures`, and into a file after each transcript if the settings name a folder. Several
+    transcripts may be under way at once.
     `ConfigurationError` if the keys are no names, or the file cannot be written.
     """
 

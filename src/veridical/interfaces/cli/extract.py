@@ -12,10 +12,9 @@ from veridical.interfaces.cli import options, quotes
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from veridical.applications.phq8 import Extraction
     from veridical.core.measurements import Unmeasured
+    from veridical.evidence import Speakers
     from veridical.settings import Settings
 
 EXAMPLES = """\b
@@ -103,7 +102,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
         say("error", "there is no text model", "Name one with --backend or text_model")
         raise typer.Exit(UNDETERMINED)
     try:
-        found = _run(settings, text, speaker or (), participant)
+        found = _run(settings, text, quotes.whose_words(speaker), participant)
     except EvidenceSchemaError as error:
         quotes.say_violations(error.message, error.violations)
         raise typer.Exit(WRONG_USE) from None
@@ -118,7 +117,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 
 
 def _run(
-    settings: Settings, text: str, speaker: Sequence[str], participant: str | None
+    settings: Settings, text: str, speaker: Speakers, participant: str | None
 ) -> Extraction | Unmeasured:
     from functools import partial
 
@@ -128,7 +127,7 @@ def _run(
     from veridical.composition import build_text_model
 
     model = build_text_model(settings, settings.extraction.backend or settings.text_model)
-    extractor = EvidenceExtractor(model, settings, speaker=tuple(speaker))
+    extractor = EvidenceExtractor(model, settings, speaker=speaker)
     return anyio.run(partial(extractor.extract, text, participant_id=participant))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from veridical.evidence import QuoteMatch
+    from veridical.evidence import QuoteMatch, Speakers
     from veridical.evidence import Transcript as Quoted
     from veridical.settings import Settings
 
@@ -67,7 +67,10 @@ KeysOrAny = Annotated[
 ]
 Speaker = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help="Whose words count. May be given several times."),
+    typer.Option(
+        metavar="NAME|any",
+        help="Whose words count (default: who is assessed, if the roles tell). Repeatable.",
+    ),
 ]
 
 Json = options.Json
@@ -104,7 +107,7 @@ def quotes(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
         say_violations(error.message, error.violations)
         raise typer.Exit(WRONG_USE) from None
     parsed = parse_transcript(read_text(transcript, "the transcript"))
-    matches = _grounded(given, parsed, settings, speaker or ())
+    matches = _grounded(given, parsed, settings, whose_words(speaker))
     rejected = {key: sum(not match.accepted for match in found) for key, found in matches.items()}
     _print(matches, rejected, settings, json=json, quiet=quiet)
     raise typer.Exit(REJECTED if any(rejected.values()) else KEPT)
@@ -150,8 +153,15 @@ def say_violations(message: str, violations: Mapping[str, str]) -> None:
         say(f"  {key}", says)
 
 
+def whose_words(named: Sequence[str] | None) -> Speakers:
+    """Return what `--speaker` says as `ground_quotes` takes it."""
+    from veridical.evidence import ANYONE
+
+    return ANYONE if named == [ANY] else tuple(named or ()) or None
+
+
 def _grounded(
-    given: Mapping[str, list[str]], transcript: Quoted, settings: Settings, speaker: Sequence[str]
+    given: Mapping[str, list[str]], transcript: Quoted, settings: Settings, speaker: Speakers
 ) -> dict[str, list[QuoteMatch]]:
     from veridical.evidence import ground_quotes, prepare
 
@@ -164,7 +174,7 @@ def _grounded(
             mode=rules.evidence_quote_validation_mode,
             fuzzy_threshold=rules.evidence_quote_fuzzy_threshold,
             strict=settings.extraction.strict,
-            speaker=tuple(speaker),
+            speaker=speaker,
         )
         for key, found in given.items()
     }

@@ -133,7 +133,7 @@ def show(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config
 @app.command("report", epilog=REPORT_EXAMPLES)
 @reported
 def report(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """Say what the claims under a goal are worth, by their latest verification."""
+    """Say what the claims under a goal are worth, by their last measured verification."""
     with _traces(config) as traces:
         found = traces.get_verification_report(traces.find_goal(goal))
     _finish(found, json=json, quiet=quiet)

@@ -116,7 +116,11 @@ class QuotesIn(Body):
     strict: StrictBool | None = Field(
         default=None, description="Whether a quote with caveats is rejected."
     )
-    speaker: list[Id] = Field(default=[], max_length=100, description="Whose words count.")
+    speaker: list[Id] = Field(
+        default=[],
+        max_length=100,
+        description="Whose words count: by default who is assessed, if the roles tell; `*` anyone.",
+    )
 
 
 class StepIn(Body):

@@ -81,6 +81,10 @@ class GroundQuotes(Arguments):
     strict: bool = Field(
         default=False, description="Reject quotes that are there but mislead, too."
     )
+    speaker: list[str] = Field(
+        default=[],
+        description="Whose words count, by name: if labels tell, who is assessed; * for anyone.",
+    )
 
 
 class Step(Arguments):

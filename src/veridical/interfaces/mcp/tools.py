@@ -137,7 +137,10 @@ class Toolbox:
 
     async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.Grounded:
         """Look quotes up."""
-        look = partial(ground_quotes, given.quotes, given.source, strict=given.strict)
+        speaker = tuple(given.speaker) or None
+        look = partial(
+            ground_quotes, given.quotes, given.source, strict=given.strict, speaker=speaker
+        )
         return answers.grounded(await anyio.to_thread.run_sync(look))
 
     async def audit_trace(self, given: arguments.AuditTrace) -> answers.Audited:

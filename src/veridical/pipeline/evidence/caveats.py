@@ -12,7 +12,7 @@ from unicodedata import category
 
 from veridical.core.wording import UNSPACED, is_not, negates, words
 from veridical.pipeline.evidence.prepared import normal_form
-from veridical.pipeline.evidence.transcripts import TranscriptKind
+from veridical.pipeline.evidence.transcripts import LABEL, TranscriptKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,9 @@ class Caveat(StrEnum):
     CUT_CHARACTER = "cut_character"
     """One character of the original is cut, and is given as a whole: "1" of "½"."""
     OTHER_SPEAKER = "other_speaker"
-    """Somebody else than the speaker asked for says it, or says a part of it."""
+    """Somebody else than whose words count says it, or says a part of it: it is rejected."""
+    DENIED_BY_ANSWER = "denied_by_answer"
+    """It is asked, and the answer denies it: "Do you feel hopeless?" "No."."""
     SPANS_TURNS = "spans_turns"
     """It goes over more than one turn."""
     TOO_SHORT = "too_short"
@@ -210,6 +212,39 @@ def _negated_after(after: str) -> bool:
     return bool(following) and (is_not(following[0].text) or following[0].text == "never")
 
 
+# --- answers ---------------------------------------------------------------------------------
+
+_LONGEST_QUESTION = 300
+"""Characters after a quote in which its question has to end."""
+_SENTENCE_ENDS = re.compile(r"[.!?。！？]+")
+_UTTERANCE_ENDS = re.compile(r"[.!?。！？]+|\n|\Z")
+_DENIES = re.compile(
+    r"""(?:(?:um+|uh+|hm+|mm+|er+|well|oh|ah|so|like|honestly|actually|i\ mean)\b[\s,.…-]*)*+
+        (?:no(?:pe|t)?|nah|never|none|hardly|rarely
+          |(?:i|we|it|that|they|he|she)\s(?:(?:really|just)\s)?
+           (?:\w+n't|(?:do|did|have|had|am|was|is|would|could|can)\s(?:not|never)|never|cannot))
+        \b(?!\s(?:doubt|idea|only|question|matter)\b)""",
+    re.VERBOSE,
+)
+
+
+def denied_after(source: PreparedSource, span: Span, *, asked: bool) -> bool:
+    """Say whether a quote stands in a question, and what is said next begins with a denial.
+
+    `asked` says that somebody else than whose words count said it: then no mark has to ask.
+    """
+    text = source.text
+    lines_end = source.transcript.kind is not TranscriptKind.PLAIN
+    ends = _UTTERANCE_ENDS if lines_end else _SENTENCE_ENDS
+    ended = ends.search(text, max(span.end - 1, span.start), span.end + _LONGEST_QUESTION)
+    if ended is None or not (asked or ended[0].startswith(("?", "？"))):
+        return False
+    following = text[ended.end() : ended.end() + _CHARACTERS].lstrip(" \t\r\n\"'”’)")
+    if label := LABEL.match(following):
+        following = following[label.end() :]
+    return _DENIES.match(normal_form(following)) is not None
+
+
 # --- turns -----------------------------------------------------------------------------------
 
 
@@ -235,6 +270,11 @@ def turn_caveats(
     touched = turns_of(turns, span)
     if len(touched) > 1:
         yield Caveat.SPANS_TURNS
-    said_by = {turn.speaker.casefold() for turn in touched}
-    if speakers and not (said_by and said_by <= speakers):
+    if speakers and not said_by(source, span, speakers):
         yield Caveat.OTHER_SPEAKER
+
+
+def said_by(source: PreparedSource, span: Span, speakers: AbstractSet[str]) -> bool:
+    """Say whether all of a span is said by some of these speakers."""
+    names = {turn.speaker.casefold() for turn in turns_of(source.transcript.turns, span)}
+    return bool(names) and names <= speakers

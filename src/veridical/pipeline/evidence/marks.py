@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
-from veridical.core.wording import figure, is_not, negates
+from veridical.core.wording import figure, is_not, misspelt, negates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,12 +71,23 @@ def opposed(one: str, other: str) -> bool:
 
 def change(quote: Sequence[str], source: Sequence[str]) -> Change | None:
     """Return what is changed where the words of a quote stand for those of its source."""
+    quote, source = _without_misspelt(quote, source)
     if _numbers(quote) != _numbers(source):
         return Change.NUMBER
     if _negations(quote) != _negations(source):
         return Change.POLARITY
     turned = any(opposed(one, other) for one, other in product(quote, source))
     return Change.POLARITY if turned else None
+
+
+def _without_misspelt(
+    quote: Sequence[str], source: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words without those that are the same but for a typing error, in their order."""
+    if len(quote) != len(source):
+        return quote, source
+    pairs = [(q, s) for q, s in zip(quote, source, strict=True) if q == s or not misspelt(q, s)]
+    return [q for q, _ in pairs], [s for _, s in pairs]
 
 
 def _numbers(found: Sequence[str]) -> list[str]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.text import normalise
 from veridical.errors import TextError
+from veridical.pipeline.evidence.speakers import assessed, conversation
 from veridical.pipeline.evidence.transcripts import Transcript, plain, require_text
 
 if TYPE_CHECKING:
@@ -94,8 +95,19 @@ class PreparedSource:
     def as_transcript(self, transcript: Transcript) -> PreparedSource:
         """Return this source with the turns of `transcript`, which has the same text."""
         twin = copy(self)
+        twin.__dict__.pop("interview", None)
         twin.transcript = transcript
         return twin
+
+    @cached_property
+    def interview(self) -> tuple[PreparedSource, frozenset[str]]:
+        """This source, with turns if its labels tell who is assessed, and the names of those."""
+        transcript = self.transcript
+        transcript = transcript if transcript.turns else conversation(self.text)
+        told = assessed(transcript)
+        if not told or transcript is self.transcript:
+            return self, told
+        return self.as_transcript(transcript), told
 
     def held(self, normal_quotes: Iterable[str]) -> list[bool]:
         """Say of each normal form whether it is a non-empty part of the text's."""

@@ -21,7 +21,9 @@ from veridical.errors import ConfigurationError
 from veridical.pipeline.evidence.caveats import (
     Caveat,
     cuts_a_word,
+    denied_after,
     negated_around,
+    said_by,
     too_short,
     turn_caveats,
 )
@@ -71,6 +73,8 @@ class Rejection(StrEnum):
     """Its parts are there, in order; `parts` says where."""
     NUMBER_MISMATCH = "number_mismatch"
     POLARITY = "polarity"
+    OTHER_SPEAKER = "other_speaker"
+    """It is there, but somebody else than the person whose words count says it."""
     CAVEATS = "caveats"
     """It is there, but `strict` does not accept its caveats."""
 
@@ -79,10 +83,11 @@ class Rejection(StrEnum):
 class QuoteMatch:
     """Where a quote stands in the original text, and what to make of it.
 
-    `start` and `end` are those of the first place without caveats, else of the first; None if it is
-    not there. `spans` are all places, at most 100, and `count` is their number. `score` is 1.0
-    for a quote that is there, else the similarity of the match, None without one. `parts` are the
-    places of the parts of a quote with an ellipsis.
+    `start` and `end` are those of the first place without caveats, else of the first that is said
+    by whose words count, else of the first; None if it is not there. `spans` are all places, at
+    most 100, and `count` is their number. `score` is 1.0 for a quote that is there, else the
+    similarity of the match, None without one. `parts` are the places of the parts of a quote with
+    an ellipsis.
     """
 
     quote: str = field(repr=False)
@@ -102,12 +107,17 @@ MOST_SPANS = 100
 """Places of one quote that are looked at and reported; those beyond are only counted."""
 
 Speakers: TypeAlias = str | Collection[str] | None
+"""Whose words count: one or more names, `ANYONE`, or None for the person who is assessed."""
+
+ANYONE = "*"
+"""Has everybody's words count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What is accepted.
 
+    `speakers` are folded; empty for anyone, None for the person assessed, if that can be told.
     `ConfigurationError` if a value is none, `MissingExtraError` for `fuzzy` without rapidfuzz.
     """
 
@@ -115,7 +125,7 @@ class Rules:
     fuzzy_threshold: float = 0.85
     strict: bool = False
     allow_ellipsis: bool = False
-    speakers: frozenset[str] = frozenset()
+    speakers: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in tuple(MatchMode):
@@ -143,9 +153,11 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     """Return for each quote whether it is in `source`, where and how.
 
     `source` is a text, a `Transcript` or, for many calls, `prepare(...)` of one. `strict` accepts
-    no quote with caveats. `speaker`, one or more names, gives what others say a caveat; a plain
-    text then has to have labels. `TextError` if something is no text, `ConfigurationError` for a
-    wrong mode, threshold or speaker, `MissingExtraError` for `fuzzy` without the extra `quotes`.
+    no quote with caveats. What others than `speaker` say is rejected: one or more names, for which
+    a plain text has to have labels; by default the person who is assessed, where the speakers are
+    labelled and their roles tell who that is; `"*"` for anyone. `TextError` if something is no
+    text, `ConfigurationError` for a wrong mode, threshold or speaker, `MissingExtraError` for
+    `fuzzy` without the extra `quotes`.
     """
     speakers = speaker_names(speaker)
     rules = Rules(mode, fuzzy_threshold, strict, allow_ellipsis, speakers)
@@ -153,10 +165,14 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     return [grounder.match(quote) for quote in each_quote(quotes)]
 
 
-def speaker_names(speaker: Speakers) -> frozenset[str]:
+def speaker_names(speaker: Speakers) -> frozenset[str] | None:
     """Return one or more names as `Rules` has them; `ConfigurationError` if they are none."""
-    several = speaker is None or (isinstance(speaker, Collection) and not isinstance(speaker, str))
-    given: list[object] = [*(speaker or ())] if several else [speaker]
+    if speaker is None:
+        return None
+    several = isinstance(speaker, Collection) and not isinstance(speaker, str)
+    given: list[object] = [*speaker] if several else [speaker]
+    if given == [ANYONE]:
+        return frozenset()
     names = [name.strip().casefold() for name in given if isinstance(name, str)]
     if len(names) < len(given) or not all(names):
         msg = "speakers must be names"
@@ -168,8 +184,8 @@ class Grounder:
     """Looks quotes up in one source by the same rules."""
 
     def __init__(self, source: Quotable, rules: Rules) -> None:
+        self._source, self._speakers = _heard(prepare(source), rules.speakers)
         self._rules = rules
-        self._source = _with_turns(prepare(source), rules.speakers)
 
     def accepts(self, quotes: Sequence[str]) -> list[bool]:
         """Return `match(quote).accepted` for each quote, in less time."""
@@ -177,10 +193,22 @@ class Grounder:
             return [self.match(quote).accepted for quote in quotes]
         normals = normal_forms(quotes)
         held = self._source.held(normals)
+        if self._speakers:
+            return [
+                self._said_by_them(normal) if there else self.match(quote).accepted
+                for there, normal, quote in zip(held, normals, quotes, strict=True)
+            ]
         return [
             there or self._accepts_otherwise(normal)
             for there, normal in zip(held, normals, strict=True)
         ]
+
+    def _said_by_them(self, normal: str) -> bool:
+        """Say whether a form that the source holds is said somewhere by those whose words count."""
+        source = self._source
+        places = islice(source.places(normal), MOST_SPANS)
+        spans = (source.original(place, len(normal)) for place in places)
+        return any(said_by(source, span, self._speakers) for span in spans)
 
     def _accepts_otherwise(self, normal: str) -> bool:
         """Say whether a normal form that the source does not hold is accepted all the same."""
@@ -226,13 +254,14 @@ class Grounder:
             if not caveats:
                 break
             others = self._caveats(form, places[i], spans[i])
-            chosen, caveats = (chosen, caveats) if others else (i, others)
+            if not others or _only_theirs(caveats) > _only_theirs(others):
+                chosen, caveats = i, others
         span = spans[chosen]
-        accepted = not (self._rules.strict and caveats)
+        reason = self._refusal(caveats)
         return QuoteMatch(
             quote,
-            accepted,
-            None if accepted else Rejection.CAVEATS,
+            reason is None,
+            reason,
             *(span.start, span.end, _grade(quote, span.of(source.text)), 1.0),
             *(caveats, spans, count),
         )
@@ -244,8 +273,8 @@ class Grounder:
         if near.change is not None:
             reason, caveat = _REFUSED[near.change]
             caveats = (*caveats, caveat)
-        elif self._rules.strict and caveats:
-            reason = Rejection.CAVEATS
+        else:
+            reason = self._refusal(caveats)
         return QuoteMatch(
             *(quote, reason is None, reason, span.start, span.end),
             *(Grade.FUZZY, near.score, caveats, (span,), 1),
@@ -267,15 +296,22 @@ class Grounder:
         span = Span(spans[0].start, spans[-1].end)
         chained = (*self._chain_caveats(chain, whole, span), Caveat.ELLIPSIS)
         accepted = self._rules.allow_ellipsis and not self._rules.strict
+        reason = self._refusal(chained) if accepted else Rejection.ELLIPSIS
         return QuoteMatch(
             quote,
-            accepted,
-            None if accepted else Rejection.ELLIPSIS,
+            reason is None,
+            reason,
             *(span.start, span.end, _grade_of_parts(quote, spans, self._source.text), 1.0),
             *(chained, (span,), 1, spans),
         )
 
     # --- caveats -----------------------------------------------------------------------------
+
+    def _refusal(self, caveats: Collection[Caveat]) -> Rejection | None:
+        """Return why a quote that is there is rejected all the same; None if it is not."""
+        if _only_theirs(caveats):
+            return Rejection.OTHER_SPEAKER
+        return Rejection.CAVEATS if self._rules.strict and caveats else None
 
     def _caveats(self, form: str, place: int, span: Span) -> tuple[Caveat, ...]:
         return tuple(self._each_caveat(form, place, span))
@@ -288,7 +324,10 @@ class Grounder:
             yield Caveat.PARTIAL_WORD
         if self._cuts_a_character(place, end, span):
             yield Caveat.CUT_CHARACTER
-        yield from turn_caveats(source, span, self._rules.speakers)
+        by_turns = [*turn_caveats(source, span, self._speakers)]
+        yield from by_turns
+        if denied_after(source, span, asked=_only_theirs(by_turns)):
+            yield Caveat.DENIED_BY_ANSWER
         if too_short(form):
             yield Caveat.TOO_SHORT
 
@@ -316,10 +355,19 @@ _REFUSED = {
 }
 
 
-def _with_turns(source: PreparedSource, speakers: frozenset[str]) -> PreparedSource:
-    """Return a source that has turns if they are needed to know who speaks."""
+def _only_theirs(caveats: Collection[Caveat]) -> bool:
+    """Say whether a quote is said, in whole or in part, by somebody whose words do not count."""
+    return Caveat.OTHER_SPEAKER in caveats
+
+
+def _heard(
+    source: PreparedSource, speakers: frozenset[str] | None
+) -> tuple[PreparedSource, frozenset[str]]:
+    """Return a source with turns if they are needed, and whose words count; empty for anyone."""
+    if speakers is None:
+        return source.interview
     if not speakers:
-        return source
+        return source, speakers
     if not source.transcript.turns:
         transcript = parse_transcript(source.text, TranscriptKind.LABELS)
         if not transcript.turns:
@@ -330,7 +378,7 @@ def _with_turns(source: PreparedSource, speakers: frozenset[str]) -> PreparedSou
     if unknown:
         msg = f"{len(unknown)} of the speakers asked for do not speak in the transcript"
         raise ConfigurationError(msg, hint="Write the names as the transcript has them")
-    return source
+    return source, speakers
 
 
 # --- ellipses --------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def _kind(kind: str) -> TranscriptKind:
 # --- which format ----------------------------------------------------------------------------
 
 _SPEAKER = r"[^\W\d_][\w.'’-]{0,24}+(?:[ ][\w.'’-]{1,24}+){0,2}"
-_LABEL = re.compile(
+LABEL = re.compile(
     rf"""^\ufeff?[ \t]*+(?:(?P<name>{_SPEAKER})[ ]?:(?:[ \t]++|(?=\r?$))
                   |\[(?P<bracketed>{_SPEAKER})\][ \t]++)""",
     re.VERBOSE | re.MULTILINE,
@@ -131,11 +131,11 @@ def _detected(text: str) -> TranscriptKind:
             return kind
     if _columns(start.partition("\n")[0]):
         return TranscriptKind.CSV
-    first = _LABEL.match(start.lstrip())
+    first = LABEL.match(start.lstrip())
     if first is None:
         return TranscriptKind.PLAIN
     # One label may be a heading such as "Note:"; in a conversation somebody speaks twice.
-    names = [_name(label) for label in _LABEL.finditer(text)]
+    names = [_name(label) for label in LABEL.finditer(text)]
     return TranscriptKind.LABELS if len(set(names)) < len(names) else TranscriptKind.PLAIN
 
 
@@ -147,7 +147,7 @@ def _name(label: re.Match[str]) -> str:
 
 
 def _labelled_turns(text: str) -> tuple[Turn, ...]:
-    labels = list(_LABEL.finditer(text))
+    labels = list(LABEL.finditer(text))
     turns = []
     for label, following in zip_longest(labels, labels[1:]):
         said = text[label.end() : following.start() if following else len(text)]
@@ -253,7 +253,7 @@ def _cue(lines: list[str], number: int) -> Iterator[_Said]:
     pieces = _VOICE.split(payload)
     for speaker, piece in zip(["", *pieces[1::2]], pieces[::2], strict=True):
         said = html.unescape(_MARKUP.sub("", piece)).strip()
-        label = None if speaker else _LABEL.match(said)
+        label = None if speaker else LABEL.match(said)
         yield _Said(_name(label), said[label.end() :]) if label else _Said(speaker.strip(), said)
 
 

@@ -31,6 +31,7 @@ from veridical.errors import (
     TextError,
 )
 from veridical.evidence import (
+    ANYONE,
     PHQ8_DOMAIN_KEYS,
     Caveat,
     Deviation,
@@ -104,14 +105,14 @@ def test_every_quote_has_its_place(transcript: str) -> None:
     assert made_up.start is None
 
 
-def test_what_another_speaker_says_is_a_caveat_and_rejected_if_strict(transcript: str) -> None:
+def test_what_another_speaker_says_is_rejected_by_default(transcript: str) -> None:
     answer: dict[str, object] = {"PHQ8_Sleep": ["how do you sleep", THERE]}
-    found = extracted(extractor(answer, speaker="Participant"), transcript)
+    found = extracted(extractor(answer), transcript)
     asked, said = found.items["PHQ8_Sleep"].matches
-    assert (asked.accepted, asked.caveats) == (True, (Caveat.OTHER_SPEAKER,))
+    assert (asked.accepted, asked.caveats) == (False, (Caveat.OTHER_SPEAKER,))
     assert (said.accepted, said.caveats) == (True, ())
-    strict = extractor(answer, speaker="Participant", extraction={"strict": True})
-    assert extracted(strict, transcript).evidence["PHQ8_Sleep"] == [THERE]
+    everybody = extractor(answer, speaker=ANYONE)
+    assert extracted(everybody, transcript).evidence["PHQ8_Sleep"] == answer["PHQ8_Sleep"]
 
 
 def test_a_speaker_who_does_not_speak_is_an_error_before_the_model_is_asked(
@@ -142,7 +143,8 @@ def test_quotes_of_the_interviews_are_kept_as_their_labels_say(interview: dict[s
     found = extracted(extractor(interview["evidence"]), interview["text"])
     kept = {(key, quote) for key, quotes in found.evidence.items() for quote in quotes}
     for row in interview["labels"]:
-        assert ((row["key"], row["quote"]) in kept) is row["grounded"], row["kind"]
+        expected = row["grounded"] and row["kind"] != "wrong_speaker"
+        assert ((row["key"], row["quote"]) in kept) is expected, row["kind"]
 
 
 def test_what_is_extracted_can_be_written_as_json(transcript: str) -> None:

@@ -192,3 +192,40 @@ def test_the_way_a_number_or_a_negation_is_written_is_no_change() -> None:
 
 def test_a_very_repetitive_text_takes_no_longer_than_the_whole_comparison() -> None:
     assert match(f"{'ab ' * 40}c", "ab " * 10_000).accepted
+
+
+# --- typing errors ---------------------------------------------------------------------------
+
+SAID = (
+    "well i could not sleep last night and in seven hours i took 20 milligrams twice a week in may"
+)
+
+
+@pytest.mark.parametrize(
+    ("there", "typed"),
+    [
+        *[("night", wrong) for wrong in ("nigt", "nihgt", "nightt", "niqht")],
+        *[("hours", "hors"), ("milligrams", "miligrams"), ("week", "wek"), ("sleep", "slep")],
+    ],
+)
+def test_one_wrong_letter_in_an_ordinary_word_passes(there: str, typed: str) -> None:
+    assert match(SAID.replace(there, typed), SAID).accepted is (len(typed) >= len("slep"))
+    assert match(SAID, SAID.replace(there, typed)).accepted is (len(typed) >= len("slep"))
+
+
+@pytest.mark.parametrize(
+    ("there", "typed"),
+    [
+        *[("seven", "sevn"), ("seven", "eleven"), ("20", "2o"), ("20", "30"), ("twice", "twise")],
+        *[("not", "nto"), ("not", "now"), ("milligrams", "micrograms")],
+        *[("week", "day"), ("night", "nigth time"), ("hours", "hour's 4")],
+    ],
+)
+def test_no_wrong_letter_passes_in_a_number_or_a_negation(there: str, typed: str) -> None:
+    assert not match(SAID.replace(there, typed), SAID).accepted
+
+
+def test_a_misspelt_month_that_could_be_another_one_is_refused() -> None:
+    source = "i have been feeling like this ever since july began"
+    assert not match(source.replace("july", "juny"), source).accepted  # June as well as July
+    assert match(source.replace("july", "jully"), source).accepted

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from veridical.errors import ConfigurationError, MissingExtraError, TextError
+from veridical.evidence import validate_evidence_grounding
 from veridical.pipeline.evidence.caveats import Caveat
 from veridical.pipeline.evidence.prepared import prepare
-from veridical.pipeline.evidence.quotes import QuoteMatch, ground_quotes
+from veridical.pipeline.evidence.quotes import ANYONE, QuoteMatch, Rejection, ground_quotes
 from veridical.pipeline.evidence.transcripts import parse_transcript
 
 TALK = """\
@@ -223,13 +225,15 @@ def test_few_words_are_a_caveat(quote: str, short: bool) -> None:
 # --- speakers --------------------------------------------------------------------------------
 
 
-def test_what_another_speaker_says_is_a_caveat() -> None:
+def test_what_another_speaker_says_is_rejected() -> None:
     source = parse_transcript(TALK)
     one, other = ground_quotes(
         ["do you feel tired", "i feel tired all the time"], source, speaker="participant"
     )
+    assert (one.accepted, one.reason) == (False, Rejection.OTHER_SPEAKER)
     assert one.caveats == (Caveat.OTHER_SPEAKER,)
-    assert other.caveats == ()
+    assert (one.start, one.end) == (source.text.index("do you"), source.text.index("do you") + 17)
+    assert (other.accepted, other.caveats) == (True, ())
     assert match("do you feel tired", TALK, speaker=["Ellie", "Participant"]).caveats == ()
 
 
@@ -241,10 +245,81 @@ def test_a_place_where_the_speaker_says_it_is_preferred() -> None:
 
 def test_a_quote_across_turns_is_marked() -> None:
     source = parse_transcript(TALK)
-    (result,) = ground_quotes(["all the time Ellie: since when"], source)
+    (result,) = ground_quotes(["all the time Ellie: since when"], source, speaker=ANYONE)
     assert (result.accepted, result.caveats) == (True, (Caveat.SPANS_TURNS,))
     (result,) = ground_quotes(["all the time Ellie: since when"], source, speaker="Participant")
     assert result.caveats == (Caveat.SPANS_TURNS, Caveat.OTHER_SPEAKER)
+
+
+INTERVIEW = "Interviewer: Do you feel hopeless?\nPatient: No.\n"
+
+
+@pytest.mark.parametrize("as_given", [str, parse_transcript, prepare])
+@pytest.mark.parametrize("asking", ["Interviewer", "Dr. Ames", "Bo"])
+@pytest.mark.parametrize("mode", ["substring", "fuzzy"])
+def test_the_question_of_an_interviewer_is_no_evidence_for_who_is_assessed(
+    as_given: Callable[[str], str], asking: str, mode: str
+) -> None:
+    talk = INTERVIEW.replace("Interviewer", asking) + f"{asking}: I see.\nPatient: I wake at four."
+    quotes = ["Do you feel hopeless?", "feel hopeless", "I wake at four"]
+    found = ground_quotes(quotes, as_given(talk), mode=mode)
+    assert [one.accepted for one in found] == [False, False, True]
+    assert {one.reason for one in found[:2]} == {Rejection.OTHER_SPEAKER}
+    assert all(Caveat.DENIED_BY_ANSWER in one.caveats for one in found[:2])
+    kept, _ = validate_evidence_grounding({"x": quotes}, as_given(talk), mode=mode)
+    assert kept == {"x": ["I wake at four"]}
+    everybody = ground_quotes(quotes, as_given(talk), mode=mode, speaker=ANYONE)
+    assert all(one.accepted for one in everybody)
+
+
+def test_a_question_and_its_answer_alone_tell_who_is_assessed() -> None:
+    assert match("feel hopeless", INTERVIEW).reason is Rejection.OTHER_SPEAKER
+    talk = INTERVIEW.replace("Patient", "Ann")  # two people, and one of them asks
+    assert match("feel hopeless", f"{talk}Interviewer: Ok.").reason is Rejection.OTHER_SPEAKER
+
+
+@pytest.mark.parametrize(
+    "talk",
+    [
+        "Ann: Do you feel hopeless?\nBo: No.\nAnn: I see.",
+        "Patient: Ann Lee\nDoctor: Bo Ames\nComplaint: I feel hopeless\nComplaint: cough",
+        "Patient: I feel hopeless\nPatient: I wake at four",
+        "I feel hopeless",
+    ],
+)
+def test_everybodys_words_count_where_nobody_knows_who_is_assessed(talk: str) -> None:
+    assert match("feel hopeless", talk).accepted
+
+
+def test_the_words_of_who_is_assessed_are_found_behind_those_of_others() -> None:
+    talk = "Therapist: you are tired\nPatient: I am not just tired\nTherapist: ok\nPatient: well"
+    result = match("tired", talk)
+    assert (result.accepted, result.start) == (True, talk.rindex("tired"))
+    assert Caveat.NEGATED_CONTEXT in result.caveats
+
+
+@pytest.mark.parametrize(
+    ("answer", "denied"),
+    [
+        *[(said, True) for said in ("No.", "um, not really", "Nope", "I don't", "Never, I think")],
+        *[
+            (said, False)
+            for said in ("Yes.", "No doubt about it", "Sometimes", "I do", "Nobody is")
+        ],
+    ],
+)
+@pytest.mark.parametrize("mark", ["?", ""])
+def test_a_denial_behind_a_question_is_named(answer: str, denied: bool, mark: str) -> None:
+    talk = f"Interviewer: do you feel hopeless{mark}\nParticipant: {answer}\n"
+    assert (Caveat.DENIED_BY_ANSWER in match("feel hopeless", talk).caveats) is denied
+    plain = f"Do you feel hopeless{mark} {answer}"
+    named = Caveat.DENIED_BY_ANSWER in match("feel hopeless", plain).caveats
+    assert named is (denied and mark == "?")
+
+
+def test_a_statement_before_a_denial_is_not_denied() -> None:
+    talk = "Doctor: I see.\nPatient: I feel hopeless.\nDoctor: No.\nPatient: Is that bad? No."
+    assert match("I feel hopeless", talk).caveats == ()
 
 
 def test_a_negation_of_the_turn_before_is_none() -> None:

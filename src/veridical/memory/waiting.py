@@ -1,0 +1,127 @@
+"""Facts that wait for the database's lock: one file each, beside the database, never locked.
+
+A file is written whole or not at all, and is gone once its fact is in the database. Two processes
+that write the same one down store one fact: it has its id already.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import datetime
+from time import time_ns
+from typing import TYPE_CHECKING, Any
+
+from veridical.errors import StoreError
+from veridical.store.memory import DEPENDS_ON, NewFact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from veridical.store.memory import MemoryTables, Row
+
+logger = logging.getLogger(__name__)
+
+STORE_LOCKED = "store_locked"
+"""Why a fact waits that is decided, or could not even be decided, while the store was locked."""
+
+_TIMES = ("created", "valid_from", "valid_to", "retracted")
+
+
+class Waiting:
+    """The facts in a folder; a server has none, and nothing can wait for it."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def keep(self, new: NewFact) -> None:
+        """Keep a fact until the database can be written; `StoreError` if that fails, too."""
+        if self._folder is None:
+            msg = "the store stayed locked, and there is no folder beside it to wait in"
+            raise StoreError(msg, hint="Remember the fact again; only SQLite's file has such one")
+        path = self._folder / f"{time_ns()}-{new.fact['id']}.json"
+        draft = path.with_suffix(".tmp")
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+                json.dump(_to_document(new), out)
+                out.flush()
+                os.fsync(out.fileno())
+            draft.replace(path)
+        except OSError as error:
+            msg = f"the store stayed locked, and a fact cannot wait beside it: {error.strerror}"
+            raise StoreError(msg, hint="Check the folder that store.url names") from None
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows of the facts that wait, the oldest first."""
+        for path in self._files():
+            if (new := _read(path)) is not None:
+                yield new.fact
+
+    def write_down(self, facts: MemoryTables) -> int:
+        """Write what waits into the database, and return how many facts that were.
+
+        `StoreError` if it cannot be written now either: then the rest goes on waiting.
+        """
+        written = 0
+        for path in self._files():
+            new = _read(path)
+            if new is not None:
+                _put(facts, new)
+                written += 1
+                with suppress(OSError):
+                    path.unlink()
+        if written:
+            logger.info("facts that waited for the store's lock were written: %d", written)
+            with suppress(OSError):  # others may be putting something there
+                self._folder.rmdir()  # type: ignore[union-attr] -- it had files
+        return written
+
+    def _files(self) -> list[Path]:
+        folder = self._folder
+        return [] if folder is None or not folder.is_dir() else sorted(folder.glob("*.json"))
+
+
+def _put(facts: MemoryTables, new: NewFact) -> None:
+    """Write a fact; not if what it rests on was retracted meanwhile."""
+    missing = facts.put(new).missing
+    if not missing:
+        return
+    if any(label == DEPENDS_ON and target in missing for label, target in new.links):
+        logger.warning("a fact that waited rests on one that is gone, and was dropped")
+        return
+    facts.put(replace(new, links=[link for link in new.links if link[1] not in missing]))
+
+
+def _to_document(new: NewFact) -> dict[str, Any]:
+    fact = {**new.fact, **{name: _said(new.fact[name]) for name in _TIMES}}
+    origins = [{**row, "text": row["text"].decode()} for row in new.origins]
+    return asdict(replace(new, fact=fact, origins=origins))
+
+
+def _said(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _read(path: Path) -> NewFact | None:
+    """Return the fact of a file; None if another process has just written it down."""
+    try:
+        found = json.loads(path.read_text())
+        fact = found["fact"]
+        times = {name: fact[name] and datetime.fromisoformat(fact[name]) for name in _TIMES}
+        return NewFact(
+            fact=fact | times,
+            roles=[(role, key, name) for role, key, name in found["roles"]],
+            origins=[row | {"text": row["text"].encode()} for row in found["origins"]],
+            links=[(label, target) for label, target in found["links"]],
+            queue=found["queue"],
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        logger.error("a fact that waits cannot be read: %s", type(error).__name__)  # noqa: TRY400 -- no text
+        return None
