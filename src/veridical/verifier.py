@@ -32,12 +32,15 @@ from veridical.pipeline.claims import (
 from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.judgement import (
     Look,
+    differing,
     fragments,
     judge,
     quote,
+    replaced,
     scored_also,
     second_look,
     summarise,
+    worded_as_evidence,
 )
 from veridical.pipeline.reports import Report
 
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
-    from veridical.core.types import Source
+    from veridical.core.types import Passage, Source
     from veridical.settings import Settings
 
 
@@ -173,6 +176,7 @@ class Verifier:
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
+        verdicts = await self._quantities(verdicts, binder, texts, rules, asker)
         watch.all_decided(verdicts)
         watch.stage("inference")
         latency_ms = (perf_counter() - started) * 1000
@@ -219,9 +223,10 @@ class Verifier:
         binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
         asker = self._asker(texts, question)
         verdicts = await self._first_look(bound, texts, rules, asker)
-        (verdict,) = await self._second_look(
+        verdicts = await self._second_look(
             verdicts, binder, texts, rules, asker, by_sentence=True
         )
+        (verdict,) = await self._quantities(verdicts, binder, texts, rules, asker)
         return verdict
 
     async def check_many(
@@ -290,7 +295,7 @@ class Verifier:
         watch: _Watch | None = None,
     ) -> list[Verdict]:
         contexts = [
-            (item.claim.text, passages)
+            (worded_as_evidence(item.claim.text, item.binding.with_evidence), passages)
             for item in bound
             for passages in (item.binding.with_evidence, item.binding.without_evidence)
         ]
@@ -302,7 +307,7 @@ class Verifier:
                 verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
                 verdicts.append(quote(verdict, whole, sources))
                 if watch is not None:
-                    watch.first_look(verdicts[-1])
+                    watch.first_look(verdicts[-1], sources)
         return verdicts
 
     async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
@@ -319,7 +324,7 @@ class Verifier:
         looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [
-            (fragment.text, binder.bind(fragment.text, verdict.citations).with_evidence)
+            _context(fragment.text, binder, verdict)
             for verdict, read in again.values()
             for fragment in read
         ]
@@ -330,6 +335,23 @@ class Verifier:
             for claim_id, (verdict, read) in again.items()
         }
         return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
+
+    async def _quantities(
+        self,
+        verdicts: Sequence[Verdict],
+        binder: Binder,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+    ) -> list[Verdict]:
+        """Read claims with the quantities of their evidence in place of their own."""
+        found = [(verdict, replaced(verdict, sources)) for verdict in verdicts]
+        contexts = [_context(each.text, binder, v) for v, again in found for each in again]
+        readings = iter(await asker.read(contexts, policy))
+        return [
+            differing(verdict, again, [next(readings) for _ in again], policy)
+            for verdict, again in found
+        ]
 
 
 class _Watch:
@@ -346,9 +368,9 @@ class _Watch:
             self._watcher.stage(name, now - self._since)
         self._since = now
 
-    def first_look(self, verdict: Verdict) -> None:
-        hinted = verdict.claim.evidence_map is not None
-        if self._watcher is not None and not (hinted or fragments(verdict)):
+    def first_look(self, verdict: Verdict, sources: Mapping[str, Source]) -> None:
+        again = verdict.claim.evidence_map or fragments(verdict) or replaced(verdict, sources)
+        if self._watcher is not None and not again:
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 
@@ -356,6 +378,12 @@ class _Watch:
         for verdict in verdicts:
             if self._watcher is not None and verdict.claim.id not in self._told:
                 self._watcher.decided(verdict)
+
+
+def _context(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
+    """Return a text in the words of the evidence of a claim that it is to be read for."""
+    passages = binder.bind(text, verdict.citations).with_evidence
+    return worded_as_evidence(text, passages), passages
 
 
 def _ensure_question(question: str | None) -> None:

@@ -86,11 +86,26 @@ class PartVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantityDifference:
+    """A quantity of a claim and the one that its evidence states in its place.
+
+    `claimed` and `stated` are their texts, `span` is where the second stands in `source`.
+    """
+
+    claimed: str
+    stated: str
+    dimension: str
+    source: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Everything that is known about one claim.
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
-    `stitched_scored` the sentences that were joined into further passages.
+    `stitched_scored` the sentences that were joined into further passages. `difference` is there
+    where the rule `quantity_differs` decided.
     """
 
     claim: Claim
@@ -107,6 +122,7 @@ class Verdict:
     windows_scored: tuple[Piece, ...] = ()
     windows_total: int = 0
     stitched_scored: tuple[Piece, ...] = ()
+    difference: QuantityDifference | None = None
 
     @property
     def checked(self) -> bool:

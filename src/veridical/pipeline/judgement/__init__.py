@@ -1,4 +1,5 @@
 from veridical.pipeline.judgement.aggregation import Reading, combine, decides
+from veridical.pipeline.judgement.quantities import differing, replaced, worded_as_evidence
 from veridical.pipeline.judgement.refinement import Look, fragments, second_look
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verdict import judge, quote, scored_also
@@ -8,10 +9,13 @@ __all__ = [
     "Reading",
     "combine",
     "decides",
+    "differing",
     "fragments",
     "judge",
     "quote",
+    "replaced",
     "scored_also",
     "second_look",
     "summarise",
+    "worded_as_evidence",
 ]
