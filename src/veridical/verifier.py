@@ -35,10 +35,12 @@ from veridical.pipeline.judgement import (
     differing,
     fragments,
     judge,
+    may_stand_verbatim,
     quote,
     replaced,
     scored_also,
     second_look,
+    stands_verbatim,
     summarise,
     worded_as_evidence,
 )
@@ -68,11 +70,15 @@ class _Bound:
     """A claim, and the evidence to read for it.
 
     `otherwise` is what to read if the claim is not supported by `binding`, which is a model's hint.
+    `text` is the claim with its quantities as the evidence writes them, `verbatim` the sentence of
+    the evidence that is this text, if there is one.
     """
 
     claim: Claim
     binding: Binding
     otherwise: Binding | None = None
+    text: str = ""
+    verbatim: Passage | None = None
 
 
 CheckResult: TypeAlias = Report | VeridicalError
@@ -176,7 +182,7 @@ class Verifier:
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
-        verdicts = await self._quantities(verdicts, binder, texts, rules, asker)
+        verdicts = await self._by_rule(verdicts, bound, binder, texts, rules, asker)
         watch.all_decided(verdicts)
         watch.stage("inference")
         latency_ms = (perf_counter() - started) * 1000
@@ -226,7 +232,7 @@ class Verifier:
         verdicts = await self._second_look(
             verdicts, binder, texts, rules, asker, by_sentence=True
         )
-        (verdict,) = await self._quantities(verdicts, binder, texts, rules, asker)
+        (verdict,) = await self._by_rule(verdicts, bound, binder, texts, rules, asker)
         return verdict
 
     async def check_many(
@@ -243,11 +249,11 @@ class Verifier:
         for claim in claims.claims:
             citations = resolve(claim.citations, sources)
             if not claim.verifiable:
-                bound.append(_Bound(claim, _unbound(citations)))
+                bound.append(_Bound(claim, _unbound(citations), text=claim.text))
             elif claim.evidence_map is not None:
-                bound.append(_hinted(claim, binder))
+                bound.append(_worded(_hinted(claim, binder), binder))
             else:
-                bound.append(_Bound(claim, binder.bind(claim.text, citations)))
+                bound.append(_worded(_Bound(claim, binder.bind(claim.text, citations)), binder))
         return binder, bound
 
     def _asker(
@@ -281,7 +287,7 @@ class Verifier:
             if verdicts[claim_id].status is Status.SUPPORTED:
                 verdicts[claim_id] = _by_hint(verdicts[claim_id])
             elif item.otherwise is not None:
-                again.append(_Bound(item.claim, item.otherwise))
+                again.append(replace(item, binding=item.otherwise))
         for verdict in await self._looked_at(again, sources, policy, asker):
             verdicts[verdict.claim.id] = scored_also(verdict, verdicts[verdict.claim.id])
         return list(verdicts.values())
@@ -295,7 +301,7 @@ class Verifier:
         watch: _Watch | None = None,
     ) -> list[Verdict]:
         contexts = [
-            (worded_as_evidence(item.claim.text, item.binding.with_evidence), passages)
+            (item.text, passages)
             for item in bound
             for passages in (item.binding.with_evidence, item.binding.without_evidence)
         ]
@@ -307,7 +313,7 @@ class Verifier:
                 verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
                 verdicts.append(quote(verdict, whole, sources))
                 if watch is not None:
-                    watch.first_look(verdicts[-1], sources)
+                    watch.first_look(verdicts[-1], item, sources)
         return verdicts
 
     async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
@@ -336,15 +342,17 @@ class Verifier:
         }
         return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
 
-    async def _quantities(
+    async def _by_rule(  # noqa: PLR0913 -- what was found, where to look again, by what rules
         self,
         verdicts: Sequence[Verdict],
+        bound: Sequence[_Bound],
         binder: Binder,
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
     ) -> list[Verdict]:
-        """Read claims with the quantities of their evidence in place of their own."""
+        """Have rules decide on claims that stand verbatim, or differ in one quantity only."""
+        verdicts = await self._verbatim(verdicts, bound, sources, policy, asker)
         found = [(verdict, replaced(verdict, sources)) for verdict in verdicts]
         contexts = [_context(each.text, binder, v) for v, again in found for each in again]
         readings = iter(await asker.read(contexts, policy))
@@ -352,6 +360,26 @@ class Verifier:
             differing(verdict, again, [next(readings) for _ in again], policy)
             for verdict, again in found
         ]
+
+    async def _verbatim(
+        self,
+        verdicts: Sequence[Verdict],
+        bound: Sequence[_Bound],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+    ) -> list[Verdict]:
+        """Read claims that are refused, but are a sentence of their evidence, with that alone."""
+        items = {item.claim.id: item for item in bound}
+        lifted = [v for v in verdicts if _to_lift(v, items[v.claim.id])]
+        standing = [items[v.claim.id] for v in lifted]
+        contexts = [(item.text, (item.verbatim,)) for item in standing if item.verbatim]
+        readings = await asker.read(contexts, policy)
+        found = {
+            v.claim.id: stands_verbatim(v, reading, policy, sources)
+            for v, reading in zip(lifted, readings, strict=True)
+        }
+        return [found.get(verdict.claim.id, verdict) for verdict in verdicts]
 
 
 class _Watch:
@@ -368,9 +396,11 @@ class _Watch:
             self._watcher.stage(name, now - self._since)
         self._since = now
 
-    def first_look(self, verdict: Verdict, sources: Mapping[str, Source]) -> None:
-        again = verdict.claim.evidence_map or fragments(verdict) or replaced(verdict, sources)
-        if self._watcher is not None and not again:
+    def first_look(
+        self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]
+    ) -> None:
+        again = verdict.claim.evidence_map or fragments(verdict) or _to_lift(verdict, bound)
+        if self._watcher is not None and not (again or replaced(verdict, sources)):
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 
@@ -402,6 +432,17 @@ def _hinted(claim: Claim, binder: Binder) -> _Bound:
     if hint.with_evidence == whole.with_evidence:
         return _Bound(claim, whole)
     return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)
+
+
+def _worded(item: _Bound, binder: Binder) -> _Bound:
+    """Return a claim with its quantities in the words of its evidence."""
+    text = worded_as_evidence(item.claim.text, item.binding.with_evidence)
+    verbatim = binder.verbatim(text, item.binding.citations)
+    return replace(item, text=text, verbatim=verbatim)
+
+
+def _to_lift(verdict: Verdict, item: _Bound) -> bool:
+    return item.verbatim is not None and may_stand_verbatim(verdict)
 
 
 def _by_hint(verdict: Verdict) -> Verdict:

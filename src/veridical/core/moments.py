@@ -10,6 +10,8 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.core.numerals import spoken
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -78,6 +80,7 @@ _NAMED = re.compile(
     rf"[\s-]+{_MONTH}(?!\s+\d)",
     re.IGNORECASE,
 )
+_FOUR_DIGITS = re.compile(r"[12]\d{3}")
 _YEAR_ALONE = re.compile(
     r"(?<![\w.-])(?:in|since|until|till|by|from|during|before|after|of|early|late|mid|year|and|to|fy"
     rf"|fiscal|around|through|summer|winter|spring|autumn|fall|end)[\s-]+{_YEAR}"
@@ -92,6 +95,7 @@ _AFTER_YEAR = frozenset(
 _BRACKETED = re.compile(rf"[(\[,;]\s*{_YEAR}(?=[)\];])")
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
+_DAYS = frozenset([*_WEEKDAYS, *(f"{name}s" for name in _WEEKDAYS)])
 _WEEKDAY = re.compile(rf"\b(?P<weekday>{'|'.join(_WEEKDAYS)})s?\b", re.IGNORECASE)
 
 _HALF = r"(?P<half>[ap]\.?\s?m\b\.?)"
@@ -108,7 +112,7 @@ _HOUR = re.compile(
 _HOURS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))  # noqa: SIM905, E501
 _HOUR_WORD = re.compile(
     rf"\b(?:(?P<to>half\s+past|a?\s?quarter\s+past|a?\s?quarter\s+to)\s+)?(?P<name>{'|'.join(_HOURS)})"
-    rf"(?:[\s-]+{_HALF}|(?:\s+o['’]clock)?{_PART}|\s+o['’]clock|(?<=\S)(?=\b))",
+    rf"(?:[\s-]+{_HALF}|(?:\s+o['’]clock)?{_PART}|\s+o['’]clock|\b)",
     re.IGNORECASE,
 )
 _NOON = re.compile(r"\b(?P<noon>noon|midday|midnight)\b", re.IGNORECASE)
@@ -122,7 +126,14 @@ def find_moments(text: str) -> Iterator[Moment]:
 
 
 def _dates(text: str) -> Iterator[Moment]:
-    for match in chain(_ISO.finditer(text), _DAY_MONTH.finditer(text), _MONTH_DAY.finditer(text)):
+    yield from _numeric(text)
+    if not spoken(text).isdisjoint(_MONTHS):
+        yield from _with_months(text)
+    yield from _years(text)
+
+
+def _numeric(text: str) -> Iterator[Moment]:
+    for match in _ISO.finditer(text):
         date = _date(match)
         if date is not None:
             yield Moment(match.start(), match.end(), "date", (date,))
@@ -130,6 +141,13 @@ def _dates(text: str) -> Iterator[Moment]:
         dates = _slashed(match)
         if dates:
             yield Moment(match.start(), match.end(), "date", dates)
+
+
+def _with_months(text: str) -> Iterator[Moment]:
+    for match in chain(_DAY_MONTH.finditer(text), _MONTH_DAY.finditer(text)):
+        date = _date(match)
+        if date is not None:
+            yield Moment(match.start(), match.end(), "date", (date,))
     for match in _MONTH_YEAR.finditer(text):
         date = Date(int(match["year"]), _month(match), None)
         yield Moment(match.start(), match.end(), "date", (date,))
@@ -137,10 +155,11 @@ def _dates(text: str) -> Iterator[Moment]:
         if match["month"][0].isupper():
             date = Date(None, _month(match), None)
             yield Moment(match.start("month"), match.end("month"), "date", (date,))
-    yield from _years(text)
 
 
 def _years(text: str) -> Iterator[Moment]:
+    if _FOUR_DIGITS.search(text) is None:
+        return
     for match in _YEAR_ALONE.finditer(text):
         if match["noun"] is None or match["noun"].lower() in _AFTER_YEAR:
             date = Date(int(match["year"]), None, None)
@@ -173,7 +192,7 @@ def _slashed(match: re.Match[str]) -> tuple[Date, ...]:
 
 
 def _weekdays(text: str) -> Iterator[Moment]:
-    for match in _WEEKDAY.finditer(text):
+    for match in () if _DAYS.isdisjoint(spoken(text)) else _WEEKDAY.finditer(text):
         if match["weekday"][0].isupper():
             number = _WEEKDAYS.index(match["weekday"].lower())
             yield Moment(match.start(), match.end(), "weekday", numbers=(number,))
@@ -201,7 +220,7 @@ def _times(text: str) -> Iterator[Moment]:
 
 
 def _worded(text: str) -> Iterator[Moment]:
-    for match in _HOUR_WORD.finditer(text):
+    for match in () if spoken(text).isdisjoint(_HOURS) else _HOUR_WORD.finditer(text):
         said = match[0].lower()
         if not (match["to"] or match["half"] or match["part"] or "clock" in said):
             continue

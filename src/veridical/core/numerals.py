@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ _ATTACHED = re.compile(r"(?:million|billion|trillion|mln|mn|bn|tn|M|B)\b")
 _WORDS = re.compile(
     rf"\b(?:{'|'.join([*_VALUES, 'hundred', 'dozen', *list(_SCALES)[:6]])})\b", re.IGNORECASE
 )
+_SPOKEN = frozenset([*_VALUES, "hundred", "dozen", *_SCALES])
 _JOINT = re.compile(r"(?:[ \t\xa0]+|-)(?:and[ \t]+)?")
 _ARTICLE = re.compile(r"\ba[ \t-]+$", re.IGNORECASE)
 _REACH = 8
@@ -110,6 +112,15 @@ _HALF = re.compile(
     re.IGNORECASE,
 )
 _OF = re.compile(r"[ \t]+(?:of|the|an?|its|their|all|our)\b", re.IGNORECASE)
+
+
+_LETTERS = re.compile(r"[a-z]+")
+
+
+@lru_cache(maxsize=8)
+def spoken(text: str) -> frozenset[str]:
+    """Return the English words of a text in lower case, which say what is worth looking for."""
+    return frozenset(_LETTERS.findall(text.lower()))
 
 
 def find_numbers(text: str) -> list[Number]:
@@ -194,7 +205,7 @@ def _with_half(text: str, number: Number) -> Number:
 
 
 def _worded(text: str) -> Iterator[Number]:
-    at = 0
+    at = len(text) if spoken(text).isdisjoint(_SPOKEN) else 0
     while match := _WORDS.search(text, at):
         words, end = _run(text, match)
         at = end
@@ -224,7 +235,10 @@ def _goes_on(words: list[str], word: str, joined: bool) -> bool:  # noqa: FBT001
     if word in _SCALES:
         return last not in _SCALES or _SCALES[last] < _SCALES[word]
     if word in {"hundred", "dozen"}:
-        return last in _SMALL[1:10] or (word == "dozen" and last in _VALUES)
+        # "one hundred and one hundred" are two numbers.
+        counted = [each for each in words if each in {"hundred", "dozen"} or each in _SCALES]
+        again = counted[-1:] in (["hundred"], ["dozen"])
+        return not again and (last in _SMALL[1:10] or (word == "dozen" and last in _VALUES))
     if last in _TENS:
         return word in _SMALL[1:10]
     return (last == "hundred" or last in _SCALES) and word != "zero"
@@ -270,7 +284,7 @@ def _zeros(value: int) -> int:
 
 def _halves(text: str) -> Iterator[Number]:
     """Yield "half", "a third", "a quarter" where they are parts of something."""
-    for match in _HALF.finditer(text):
+    for match in () if spoken(text).isdisjoint(_PARTS) else _HALF.finditer(text):
         part = match["part"].lower()
         followed = _OF.match(text, match.end())
         if part != "half" and not (match["a"] and followed and "of" in followed[0]):

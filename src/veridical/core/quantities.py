@@ -17,7 +17,7 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from veridical.core.moments import Date, find_moments
-from veridical.core.numerals import Number, find_numbers
+from veridical.core.numerals import Number, find_numbers, spoken
 from veridical.core.types import Span
 from veridical.core.units import CURRENCIES, TWO_WORDS, Unit, per, unit_named
 
@@ -111,9 +111,11 @@ _STEM = 5
 _DECADE = re.compile(r"s\b")
 _ORDINAL = re.compile(r"(?<![\w.,-])(?P<digits>\d{1,3})(?:st|nd|rd|th)\b|\b(?P<word>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth)\b(?!\s*,)|\bQ(?P<quarter>[1-4])\b", re.IGNORECASE)  # fmt: skip # noqa: E501
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split()  # fmt: skip # noqa: E501, SIM905
+_ORDINAL_WORDS = frozenset([*_ORDINALS, "st", "nd", "rd", "th", "q"])
 _QUARTER = re.compile(r"\s+quarter\b", re.IGNORECASE)
 _ORDINAL_NO = re.compile(r"\b(?:at|per|a|every|split)\s+$", re.IGNORECASE)
 _A_TIME = re.compile(r"\b(?P<a>an?)[ -](?P<unit>hour|minute|day|week|fortnight|month|year|decade|century)\b(?!-)", re.IGNORECASE)  # fmt: skip # noqa: E501
+_LONG_TIMES = frozenset("hour minute day week fortnight month year decade century".split())  # noqa: SIM905
 _RATE = re.compile(r"(?:\d|\b(?:once|twice|times|thrice|percent|euros?|dollars?|pounds?|cents?|person|day|hours?|week|month|each|half|quarter|third|of))\s+$|[%$€£]\s?$", re.IGNORECASE)  # fmt: skip # noqa: E501
 _AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b", re.IGNORECASE)
 _TIMES = re.compile(r"\b(?P<word>twice|thrice|twofold|threefold|fourfold|fivefold|tenfold)\b", re.IGNORECASE)  # fmt: skip # noqa: E501
@@ -123,14 +125,19 @@ _SLASH = re.compile(r"(?<![\w/.])(?P<one>\d{2,3})\s?/\s?(?P<other>\d{2,3})(?![\w
 _SIMPLE = re.compile(r"(?<![\w/.,])(?P<one>\d)/(?P<other>\d{1,2})(?![\w/])")
 _MANY = 64
 """Quantities of one text that are compared; a text with more is a table, which no rule reads."""
+_LONGEST = 8_000
+"""Characters of a text that is read; passages and claims are shorter."""
 
 
 @lru_cache(maxsize=2**9)
 def find_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text, in order and apart from each other.
 
-    A text with more than 64 is read as having none: it is a table.
+    A text with more than 64 is read as having none, as it is a table; so is one of more than 8,000
+    characters.
     """
+    if len(text) > _LONGEST:
+        return ()
     found: list[Quantity] = []
     for quantity in sorted(_candidates(text), key=lambda q: (q.span.start, -q.span.end)):
         if not found or quantity.span.start >= found[-1].span.end:
@@ -163,7 +170,8 @@ def _point(value: Fraction, step: Fraction = Fraction(0), rough: Fraction = Frac
 
 
 def _ordinals(text: str) -> Iterator[Quantity]:
-    for match in _ORDINAL.finditer(text):
+    ordinal = not spoken(text).isdisjoint(_ORDINAL_WORDS)
+    for match in _ORDINAL.finditer(text) if ordinal else ():
         before = text[max(match.start() - _REACH, 0) : match.start()]
         if match["word"] and _ORDINAL_NO.search(before):
             continue
@@ -179,7 +187,7 @@ def _ordinals(text: str) -> Iterator[Quantity]:
 
 def _articles(text: str) -> Iterator[Quantity]:
     """Yield "an hour", but not that of "twice an hour"."""
-    for match in _A_TIME.finditer(text):
+    for match in () if spoken(text).isdisjoint(_LONG_TIMES) else _A_TIME.finditer(text):
         if not _RATE.search(text[max(match.start() - _REACH, 0) : match.start()]):
             half = _AND_A_HALF.match(text, match.end())
             value = Fraction(3, 2) if half else Fraction(1)

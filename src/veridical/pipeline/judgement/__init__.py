@@ -2,6 +2,7 @@ from veridical.pipeline.judgement.aggregation import Reading, combine, decides
 from veridical.pipeline.judgement.quantities import differing, replaced, worded_as_evidence
 from veridical.pipeline.judgement.refinement import Look, fragments, second_look
 from veridical.pipeline.judgement.totals import summarise
+from veridical.pipeline.judgement.verbatim import may_stand_verbatim, stands_verbatim
 from veridical.pipeline.judgement.verdict import judge, quote, scored_also
 
 __all__ = [
@@ -12,10 +13,12 @@ __all__ = [
     "differing",
     "fragments",
     "judge",
+    "may_stand_verbatim",
     "quote",
     "replaced",
     "scored_also",
     "second_look",
+    "stands_verbatim",
     "summarise",
     "worded_as_evidence",
 ]

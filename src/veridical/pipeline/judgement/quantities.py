@@ -34,7 +34,7 @@ LIMIT = 2
 # --- the same quantity in the evidence's words -----------------------------------------------
 
 
-def worded_as_evidence(claim: str, passages: Sequence[Passage]) -> str:
+def worded_as_evidence(claim: str, passages: Sequence[Passage | EvidenceSpan]) -> str:
     """Return the claim with its quantities as the passages write them, where they are the same."""
     claimed = find_quantities(claim)
     if not claimed:
