@@ -108,7 +108,9 @@ _NOUNS = re.compile(r"[\s-]+([A-Za-z][A-Za-z'-]+)")
 _LAST = re.compile(r"([A-Za-z][A-Za-z'-]*)[\s#-]*$")
 _REACH = 32
 _STEM = 5
-_DECADE = re.compile(r"s\b")
+_DECADE = re.compile(r"['’]?s\b")
+_OF_A_DECADE = re.compile(r"\b(?:the|his|her|their|my|your|our|early|late|mid)[\s-]+$", re.IGNORECASE)
+_YEARS = range(1000, 2101)
 _ORDINAL = re.compile(r"(?<![\w.,-])(?P<digits>\d{1,3})(?:st|nd|rd|th)\b|\b(?P<word>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth)\b(?!\s*,)|\bQ(?P<quarter>[1-4])\b", re.IGNORECASE)  # fmt: skip # noqa: E501
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split()  # fmt: skip # noqa: E501, SIM905
 _ORDINAL_WORDS = frozenset([*_ORDINALS, "st", "nd", "rd", "th", "q"])
@@ -216,6 +218,8 @@ def _measured(text: str, number: Number) -> Quantity | None:
     before = text[max(start - _REACH, 0) : start]
     if mark := _PREFIX.search(before):
         return _priced(text, number, mark, start - len(before) + mark.start())
+    if _DECADE.match(text, number.end) and _is_decade(before, number):
+        return None
     rate = _unit_after(text, number.end)
     if rate is not None:
         unit, end = rate
@@ -225,13 +229,18 @@ def _measured(text: str, number: Number) -> Quantity | None:
     if number.fraction:
         span = Span(start, number.end)
         return Quantity(span, span.of(text), "ratio", (_point(number.value),))
-    if number.bare or (_DECADE.match(text, number.end) and text[start].isdigit()):
+    if number.bare:
         return None
     span = Span(start, number.end)
     scaled = _LETTER_SCALE.match(text, number.end)
     if scaled and scaled["scale"] in "MB" and text[number.end : number.end + 1] == scaled["scale"]:
         return None
     return Quantity(span, span.of(text), "count", (_point(*number[2:5]),), near=_near(text, span))
+
+
+def _is_decade(before: str, number: Number) -> bool:
+    """Say whether "1990s" or "her 30s" is meant, and not seconds."""
+    return number.value % 10 == 0 and (number.value in _YEARS or bool(_OF_A_DECADE.search(before)))
 
 
 def _priced(text: str, number: Number, mark: re.Match[str], start: int) -> Quantity:
@@ -535,3 +544,70 @@ def _interval(reading: Reading, bound: Bound) -> tuple[_End, _End]:
 
 def _within(low: _End, high: _End, other_low: _End, other_high: _End) -> bool:
     return low <= other_low and other_high <= high
+
+
+# --- what follows from two quantities --------------------------------------------------------
+
+
+class Derivation(StrEnum):
+    """How a quantity follows from two others of one dimension."""
+
+    SUM = "sum"
+    DIFFERENCE = "difference"
+    SHARE = "share"
+
+
+_SAYS = {
+    Derivation.SUM: re.compile(
+        r"\b(?:total(?:s|led|ling)?|together|altogether|combined|in all|overall|sum)\b", re.IGNORECASE
+    ),
+    Derivation.DIFFERENCE: re.compile(
+        r"\b(?:difference|more|less|fewer|increased?|decreased?|rose|fell|grew|dropped|gained|lost|up"
+        r"|down|longer|shorter|higher|lower|larger|smaller|older|younger|later|earlier|after|before"
+        r"|gap|apart|remain(?:s|ed|ing)?|left|lead|margin|by)\b",
+        re.IGNORECASE,
+    ),
+    Derivation.SHARE: re.compile(
+        r"%|\b(?:per ?cent|share|proportion|times|half|third|quarter|of|fold|ratio|average)\b",
+        re.IGNORECASE,
+    ),
+}
+_PAIRED = 12
+"""Quantities of the evidence that are paired."""
+
+
+def derivation(claim: str, claimed: Quantity, stated: Sequence[Quantity]) -> Derivation | None:
+    """Return how a quantity of a claim that says so follows from two of the evidence, if it does."""
+    said = [kind for kind, words in _SAYS.items() if words.search(claim)]
+    values = [(q, q.readings[0].low) for q in stated if q.readings and _is_plain(q)][:_PAIRED]
+    if not claimed.readings or not _is_plain(claimed):
+        return None
+    reading = claimed.readings[0]
+    for i, (one, a) in enumerate(values):
+        for other, b in values[i + 1 :]:
+            if one.dimension != other.dimension or one.kinds != other.kinds:
+                continue
+            for kind in said:
+                if _follows(kind, claimed, one, reading, {a, b}):
+                    return kind
+    return None
+
+
+def _is_plain(quantity: Quantity) -> bool:
+    return quantity.bound is Bound.EXACT or quantity.bound is Bound.ABOUT
+
+
+def _follows(
+    kind: Derivation, claimed: Quantity, stated: Quantity, reading: Reading, pair: set[Fraction]
+) -> bool:
+    low, high = min(pair), max(pair)
+    if kind is Derivation.SHARE:
+        found = {low / high, high / low - 1, 1 - low / high} if low > 0 and low < high else set()
+        fits = claimed.dimension in {"ratio", "times"}
+    elif claimed.dimension == stated.dimension:
+        found = {low + high} if kind is Derivation.SUM else {high - low}
+        fits = claimed.kinds == stated.kinds and low != high
+    else:  # from one date to another there are years
+        return False
+    point = Reading(reading.low, reading.low, reading.step, reading.rough)
+    return fits and any(_close(point, Reading(v, v, Fraction(0), Fraction(0))) for v in found if v)

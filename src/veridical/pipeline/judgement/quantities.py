@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
-from veridical.core.quantities import Bound, Relation, find_quantities, relation
+from veridical.core.quantities import Bound, Relation, derivation, find_quantities, relation
 from veridical.core.verdicts import QuantityDifference, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
@@ -193,3 +193,15 @@ def _excluded(p1: object, other: Estimate) -> Estimate:
         low=low,
         high=high,
     )
+
+
+# --- a quantity that follows from two --------------------------------------------------------
+
+
+def follows(verdict: Verdict, sources: Mapping[str, Source]) -> bool:
+    """Say whether a quantity that the evidence does not state follows from two that it does."""
+    read = _read(verdict, sources)
+    text = verdict.claim.text
+    missing = [q for q in find_quantities(text) if not any(_states(q, other) for other in read)]
+    near = [each for span in verdict.evidence for each in find_quantities(span.text)]
+    return len(missing) == 1 and derivation(text, missing[0], near) is not None

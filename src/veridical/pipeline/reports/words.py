@@ -9,6 +9,7 @@ from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.types import Exclusion, Skip
 from veridical.core.verdicts import Note, Status
+from veridical.pipeline.reports.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, Savings, Summary
     from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, ClaimExtraction
-    from veridical.core.verdicts import Verdict
+    from veridical.core.verdicts import QuantityDifference, Verdict
 
 EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""
@@ -133,8 +134,15 @@ def reason(verdict: Verdict) -> str:
             return _partial(verdict)
         case Status.UNSUPPORTED:
             return "The evidence neither states nor opposes the claim."
+        case Status.CONTRADICTED if verdict.difference is not None:
+            return _difference(verdict.difference)
         case _:
             return LOOKS[verdict.status].meaning
+
+
+def _difference(found: QuantityDifference) -> str:
+    claimed, stated = one_line(found.claimed), one_line(found.stated)
+    return f"The claim says “{claimed}” where the evidence says “{stated}”."
 
 
 def _not_checked(verdict: Verdict) -> str:

@@ -1,5 +1,7 @@
 // What the page says. The vocabulary is that of the reports: the server hands it out.
 
+import { oneLine } from "./text.js";
+
 let words = null;
 
 export async function loadWords() {
@@ -37,7 +39,12 @@ export function reason(claim) {
   if (claim.status === "phantom_citation") return phantom(claim);
   if (claim.status === "partially_supported") return partial(claim);
   if (claim.status === "unsupported") return "The evidence neither states nor opposes the claim.";
+  if (claim.quantity_difference) return difference(claim.quantity_difference);
   return look(claim.status).meaning;
+}
+
+function difference({ claimed, stated }) {
+  return `The claim says “${oneLine(claimed)}” where the evidence says “${oneLine(stated)}”.`;
 }
 
 function undetermined(p1) {
