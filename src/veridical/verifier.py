@@ -182,7 +182,7 @@ class Verifier:
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
-        verdicts = await self._by_rule(verdicts, bound, binder, texts, rules, asker)
+        verdicts = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
         watch.all_decided(verdicts)
         watch.stage("inference")
         latency_ms = (perf_counter() - started) * 1000
@@ -229,10 +229,8 @@ class Verifier:
         binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules)
         asker = self._asker(texts, question)
         verdicts = await self._first_look(bound, texts, rules, asker)
-        verdicts = await self._second_look(
-            verdicts, binder, texts, rules, asker, by_sentence=True
-        )
-        (verdict,) = await self._by_rule(verdicts, bound, binder, texts, rules, asker)
+        verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
+        (verdict,) = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
         return verdict
 
     async def check_many(
@@ -345,11 +343,12 @@ class Verifier:
     async def _by_rule(  # noqa: PLR0913 -- what was found, where to look again, by what rules
         self,
         verdicts: Sequence[Verdict],
-        bound: Sequence[_Bound],
         binder: Binder,
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
+        *,
+        bound: Sequence[_Bound],
     ) -> list[Verdict]:
         """Have rules decide on claims that stand verbatim, or differ in one quantity only."""
         verdicts = await self._verbatim(verdicts, bound, sources, policy, asker)
@@ -396,9 +395,7 @@ class _Watch:
             self._watcher.stage(name, now - self._since)
         self._since = now
 
-    def first_look(
-        self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]
-    ) -> None:
+    def first_look(self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]) -> None:
         again = verdict.claim.evidence_map or fragments(verdict) or _to_lift(verdict, bound)
         if self._watcher is not None and not (again or replaced(verdict, sources)):
             self._told.add(verdict.claim.id)

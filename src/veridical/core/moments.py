@@ -25,7 +25,9 @@ class Date(NamedTuple):
 
     def opposes(self, other: Date) -> bool:
         """Say whether a part that both dates have differs."""
-        return any(a is not None and b is not None and a != b for a, b in zip(self, other, strict=True))
+        return any(
+            a is not None and b is not None and a != b for a, b in zip(self, other, strict=True)
+        )
 
     def meets(self, other: Date) -> bool:
         """Say whether the dates have a part in common."""
@@ -55,7 +57,7 @@ _MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, start=1)}
 _MONTHS |= {name[:3]: i for name, i in _MONTHS.items()} | {"sept": 9}
 _SHORT = "sept|" + "|".join(name[:3] for name in _MONTH_NAMES if name != "may")
 _MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:{_SHORT}))\b(?:(?<=\b[A-Za-z]{{3}})(?<!may)\.)?"
-_ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
+ORDINALS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth
     thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
     twenty-first twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth twenty-seventh
     twenty-eighth twenty-ninth thirtieth thirty-first""".split()  # noqa: SIM905
@@ -63,12 +65,12 @@ _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>1[0-9]\d{2}|20\d{2}|2100)"
 
 _DAY_MONTH = re.compile(
-    rf"(?<![\w.,/-])(?:(?:the\s+)?(?:{_DAY}|(?P<word>{'|'.join(reversed(_ORDINALS))})))"
+    rf"(?<![\w.,/-])(?:(?:the\s+)?(?:{_DAY}|(?P<word>{'|'.join(reversed(ORDINALS))})))"
     rf"\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR}\b)?",
     re.IGNORECASE,
 )
 _MONTH_DAY = re.compile(
-    rf"\b{_MONTH}\s+(?:the\s+)?(?:{_DAY}|(?P<word>{'|'.join(reversed(_ORDINALS))}))\b"
+    rf"\b{_MONTH}\s+(?:the\s+)?(?:{_DAY}|(?P<word>{'|'.join(reversed(ORDINALS))}))\b"
     rf"(?![:.]\d|\s*%)(?:,?\s+{_YEAR}\b)?",
     re.IGNORECASE,
 )
@@ -84,7 +86,7 @@ _FOUR_DIGITS = re.compile(r"[12]\d{3}")
 _YEAR_ALONE = re.compile(
     r"(?<![\w.-])(?:in|since|until|till|by|from|during|before|after|of|early|late|mid|year|and|to|fy"
     rf"|fiscal|around|through|summer|winter|spring|autumn|fall|end)[\s-]+{_YEAR}"
-    r"(?!\w|[.,:]\d|\s*%|\s*[°$€£])(?:\s+(?P<noun>[a-z]+))?",
+    r"(?!\w|['’]s\b|[.,:]\d|\s*%|\s*[°$€£])(?:\s+(?P<noun>[a-z]+))?",
     re.IGNORECASE,
 )
 _AFTER_YEAR = frozenset(
@@ -109,9 +111,10 @@ _HOUR = re.compile(
     rf"(?<![\w.:,/$€£-])(?P<hour>\d{{1,2}})(?:[\s\xa0]?{_HALF}|(?:\s+o['’]clock)?{_PART}|\s+o['’]clock)",
     re.IGNORECASE,
 )
-_HOURS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))  # noqa: SIM905, E501
+_HOUR_NAMES = "one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_HOURS = {name: hour for hour, name in enumerate(_HOUR_NAMES, start=1)}
 _HOUR_WORD = re.compile(
-    rf"\b(?:(?P<to>half\s+past|a?\s?quarter\s+past|a?\s?quarter\s+to)\s+)?(?P<name>{'|'.join(_HOURS)})"
+    rf"\b(?:(?P<to>half\s+past|a?\s?quarter\s+(?:past|to))\s+)?(?P<name>{'|'.join(_HOURS)})"
     rf"(?:[\s-]+{_HALF}|(?:\s+o['’]clock)?{_PART}|\s+o['’]clock|\b)",
     re.IGNORECASE,
 )
@@ -121,7 +124,7 @@ _DAY_S = 86_400
 
 
 def find_moments(text: str) -> Iterator[Moment]:
-    """Yield what there is of dates, weekdays and times, the more telling readings of a place first."""
+    """Yield dates, weekdays and times; several of one place, of which the longest counts."""
     yield from chain(_dates(text), _times(text), _weekdays(text))
 
 
@@ -176,7 +179,7 @@ def _month(match: re.Match[str]) -> int:
 def _date(match: re.Match[str]) -> Date | None:
     groups = match.groupdict()
     word = groups.get("word")
-    day = _ORDINALS.index(word.lower()) + 1 if word else int(match["day"])
+    day = ORDINALS.index(word.lower()) + 1 if word else int(match["day"])
     month = int(match["month"]) if match["month"].isdigit() else _month(match)
     year = int(match["year"]) if match["year"] else None
     return Date(year, month, day) if day in range(1, 32) and month in range(1, 13) else None

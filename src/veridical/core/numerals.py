@@ -104,9 +104,7 @@ _JOINT = re.compile(r"(?:[ \t\xa0]+|-)(?:and[ \t]+)?")
 _ARTICLE = re.compile(r"\ba[ \t-]+$", re.IGNORECASE)
 _REACH = 8
 _AND_A_HALF = re.compile(r"(?:[ \t]+|-)and(?:[ \t]+|-)(?:a|one)(?:[ \t]+|-)half\b", re.IGNORECASE)
-_PART = re.compile(
-    rf"(?:[ \t\xa0]+|-)(?P<part>{'|'.join(_PARTS)})(?P<plural>s)?\b", re.IGNORECASE
-)
+_PART = re.compile(rf"(?:[ \t\xa0]+|-)(?P<part>{'|'.join(_PARTS)})(?P<plural>s)?\b", re.IGNORECASE)
 _HALF = re.compile(
     r"\b(?:(?P<a>an?|one)[ \t-]+)?(?P<part>half|third|quarter|fifth|sixth|eighth|tenth)\b",
     re.IGNORECASE,

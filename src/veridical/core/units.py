@@ -1,6 +1,6 @@
 """Units of measure and currencies: their dimension, and how many of the canonical unit they are.
 
-A unit with several sizes has them all: a gigabyte is 10⁹ or 2³⁰ bytes, a gallon British or American.
+A unit with several sizes has them all: a gigabyte is 10⁹ or 2³⁰ bytes, a gallon may be British.
 Factors are exact, from the SI brochure (9th edition) and NIST Handbook 44; tests hold them against
 the library pint.
 """

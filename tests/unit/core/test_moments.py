@@ -16,7 +16,14 @@ def hours(text: str) -> list[tuple[float, ...]]:
 
 @pytest.mark.parametrize(
     "text",
-    ["5 May 2024", "May 5, 2024", "2024-05-05", "the fifth of May 2024", "5th May, 2024", "05.05.2024"],
+    [
+        "5 May 2024",
+        "May 5, 2024",
+        "2024-05-05",
+        "the fifth of May 2024",
+        "5th May, 2024",
+        "05.05.2024",
+    ],
 )
 def test_a_day_is_the_same_however_it_is_written(text: str) -> None:
     assert (Date(2024, 5, 5),) in dates(text)
@@ -32,7 +39,9 @@ def test_what_is_not_written_of_a_date_is_not_known() -> None:
     assert dates("on April 1") == {(Date(None, 4, 1),)}
 
 
-@pytest.mark.parametrize("text", ["You may go 5 times", "in 1500 patients", "31 apples", "99 May 2024x"])
+@pytest.mark.parametrize(
+    "text", ["You may go 5 times", "in 1500 patients", "31 apples", "99 May 2024x"]
+)
 def test_what_is_no_date_is_left(text: str) -> None:
     assert dates(text) == set()
 

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -66,5 +67,5 @@ def test_grouped_digits_read_as_the_same_number(value: int) -> None:
 @given(st.text(alphabet="0123456789,.-+ eEkonewhdrtyaf½", max_size=200))
 def test_numbers_are_in_order_and_apart(text: str) -> None:
     found = find_numbers(text)
-    assert all(a.end <= b.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(found))
     assert all(0 <= n.start < n.end <= len(text) for n in found)

@@ -1,3 +1,4 @@
+from itertools import pairwise
 from time import process_time
 
 import pytest
@@ -10,9 +11,9 @@ from veridical.core.quantities import (
     Quantity,
     Relation,
     derivation,
-    find_quantities,
     relation,
 )
+from veridical.core.quantity_parsing import find_quantities
 
 
 def only(text: str) -> Quantity:
@@ -175,5 +176,5 @@ def test_whether_two_quantities_differ_does_not_depend_on_their_order(
 @given(st.text(alphabet="0123456789 .,:/-–%$€°CkmgGBsapontehundrdMy½", max_size=150))
 def test_quantities_are_in_order_apart_and_of_their_text(text: str) -> None:
     found = find_quantities(text)
-    assert all(a.span.end <= b.span.start for a, b in zip(found, found[1:], strict=False))
+    assert all(a.span.end <= b.span.start for a, b in pairwise(found))
     assert all(q.span.of(text) == q.text for q in found)

@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
-from veridical.core.quantities import Bound, Relation, derivation, find_quantities, relation
-from veridical.core.verdicts import QuantityDifference, Role, Status, Verdict
+from veridical.core.quantities import Bound, Relation, derivation, relation
+from veridical.core.quantity_parsing import find_quantities
+from veridical.core.verdicts import Note, QuantityDifference, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.quantities import Quantity
     from veridical.core.types import Passage, Source
@@ -50,19 +52,35 @@ def worded_as_evidence(claim: str, passages: Sequence[Passage | EvidenceSpan]) -
 def _other_wording(quantity: Quantity, stated: Sequence[Quantity]) -> str | None:
     """Return the evidence's wording of a quantity; None if it is the claim's or there is none."""
     same = [each for each in stated if _interchangeable(quantity, each)]
-    written = quantity.text.casefold()
-    if not same or any(each.text.casefold() == written for each in same):
+    written = _letters(quantity)
+    if not same or any(_letters(each) == written for each in same):
         return None
     return max(same, key=lambda each: len(each.near & quantity.near)).text
 
 
+def _letters(quantity: Quantity) -> str:
+    """Return the text of a quantity without what a reader does not see as another wording."""
+    return "".join(char for char in quantity.text.casefold() if char.isalnum() or char in "%°$€£+−")
+
+
 def _interchangeable(claimed: Quantity, stated: Quantity) -> bool:
+    """Say whether a claim may be read with the evidence's quantity: it says the same, no more."""
     if relation(claimed, stated) is not Relation.SAME:
         return False
     if claimed.dates:
         return claimed.dates == stated.dates
-    plain = claimed.bound is stated.bound
-    return plain or claimed.dimension != "count" or bool(claimed.near & stated.near)
+    if claimed.bound is stated.bound:
+        # "$3" may be what $3.1 is rounded to, but not the other way round.
+        equal = {(r.low, r.high) for r in claimed.readings} & {
+            (r.low, r.high) for r in stated.readings
+        }
+        return claimed.unit != stated.unit or bool(equal)
+    # "Over 300" is 330, if that counts the same; it is not "over 350", and a range is no value.
+    return (
+        stated.bound is Bound.EXACT
+        and claimed.bound is not Bound.RANGE
+        and (claimed.dimension != "count" or bool(claimed.near & stated.near))
+    )
 
 
 def _with(claim: str, quantity: Quantity, wording: str) -> str:
@@ -162,36 +180,38 @@ def differing(
 
 def _contradicted(verdict: Verdict, difference: QuantityDifference, other: Estimate) -> Verdict:
     p1 = _excluded(verdict.p1, other)
-    evidence = tuple(
-        replace(span, role=Role.CONTRADICTS) if span.role is not Role.CONTRADICTS else span
-        for span in verdict.evidence
-    )
     return replace(
         verdict,
         status=Status.CONTRADICTED,
         rule="quantity_differs",
         difference=difference,
-        evidence=evidence,
+        evidence=tuple(_as_opposing(span, difference) for span in verdict.evidence),
         p1=p1,
         budget=budget(verdict.budget.target, verdict.p0, p1),
         dependence=dependence(verdict.p0, p1),
-        notes=(),
+        notes=tuple(note for note in verdict.notes if note is Note.PARTLY_SCORED),
     )
 
 
-def _excluded(p1: object, other: Estimate) -> Estimate:
+def _as_opposing(span: EvidenceSpan, difference: QuantityDifference) -> EvidenceSpan:
+    states = span.source == difference.source and span.span.overlaps(difference.span)
+    return replace(span, role=Role.CONTRADICTS if states else Role.NEAREST)
+
+
+def _excluded(p1: Measurement, other: Estimate) -> Estimate:
     """Return what is left for a claim where another one, which excludes it, is so probable."""
-    supported = min(p1.supported if isinstance(p1, Estimate) else 1.0, 1.0 - other.supported)
-    known = p1.contradicted if isinstance(p1, Estimate) and p1.contradicted is not None else 0.0
+    before = p1.supported if isinstance(p1, Estimate) else 1.0
+    supported = min(before, 1.0 - other.supported)
+    known = p1.contradicted or 0.0 if isinstance(p1, Estimate) else 0.0
     contradicted = min(max(known, other.supported), 1.0 - supported)
-    low, high = min(1.0 - other.high, supported), max(1.0 - other.low, supported)
+    tells = other.contradicted is not None
     return replace(
         other,
         supported=supported,
-        contradicted=contradicted,
-        not_in_context=max(1.0 - supported - contradicted, 0.0),
-        low=low,
-        high=high,
+        contradicted=contradicted if tells else None,
+        not_in_context=max(1.0 - supported - contradicted, 0.0) if tells else None,
+        low=min(1.0 - other.high, supported),
+        high=max(1.0 - other.low, supported),
     )
 
 

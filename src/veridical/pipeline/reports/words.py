@@ -134,10 +134,9 @@ def reason(verdict: Verdict) -> str:
             return _partial(verdict)
         case Status.UNSUPPORTED:
             return "The evidence neither states nor opposes the claim."
-        case Status.CONTRADICTED if verdict.difference is not None:
-            return _difference(verdict.difference)
         case _:
-            return LOOKS[verdict.status].meaning
+            meaning = LOOKS[verdict.status].meaning
+            return _difference(verdict.difference) if verdict.difference else meaning
 
 
 def _difference(found: QuantityDifference) -> str:
