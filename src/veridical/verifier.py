@@ -42,6 +42,7 @@ from veridical.pipeline.judgement import (
     second_look,
     stands_verbatim,
     summarise,
+    underived,
     worded_as_evidence,
 )
 from veridical.pipeline.reports import Report
@@ -356,7 +357,7 @@ class Verifier:
         contexts = [_context(each.text, binder, v) for v, again in found for each in again]
         readings = iter(await asker.read(contexts, policy))
         return [
-            differing(verdict, again, [next(readings) for _ in again], policy)
+            underived(differing(verdict, again, [next(readings) for _ in again], policy), sources)
             for verdict, again in found
         ]
 
@@ -396,8 +397,11 @@ class _Watch:
         self._since = now
 
     def first_look(self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]) -> None:
+        if self._watcher is None:
+            return
         again = verdict.claim.evidence_map or fragments(verdict) or _to_lift(verdict, bound)
-        if self._watcher is not None and not (again or replaced(verdict, sources)):
+        ruled = replaced(verdict, sources) or underived(verdict, sources) is not verdict
+        if not (again or ruled):
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 

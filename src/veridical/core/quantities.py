@@ -214,8 +214,8 @@ _SAYS = {
     ),
     Derivation.DIFFERENCE: re.compile(
         r"\b(?:difference|more|less|fewer|increased?|decreased?|rose|fell|grew|dropped|gained|lost|up"
-        r"|down|longer|shorter|higher|lower|larger|smaller|older|younger|later|earlier|after|before"
-        r"|gap|apart|remain(?:s|ed|ing)?|left|lead|margin|by)\b",
+        r"|down|later|earlier|after|before|gap|apart|remain(?:s|ed|ing)?|left|lead|margin|by"
+        r"|\w{2,20}er than)\b",
         re.IGNORECASE,
     ),
     Derivation.SHARE: re.compile(
@@ -252,6 +252,9 @@ def _follows(
     kind: Derivation, claimed: Quantity, stated: Quantity, reading: Reading, pair: set[Fraction]
 ) -> bool:
     low, high = min(pair), max(pair)
+    if kind is Derivation.DIFFERENCE and claimed.unit is not None:
+        # Seven degrees less are no temperature: from one to another the zero does not count.
+        reading = reading._replace(low=reading.low - claimed.unit.offset)
     if kind is Derivation.SHARE:
         found = {low / high, high / low - 1, 1 - low / high} if low > 0 and low < high else set()
         fits = claimed.dimension in {"ratio", "times"}

@@ -190,7 +190,7 @@ def _prefixed() -> dict[str, Unit]:
 
 
 def _areas(lengths: dict[str, Unit]) -> dict[str, Unit]:
-    found = {}
+    found: dict[str, Unit] = {}
     for name, unit in lengths.items():
         square = Unit("area", (unit.factors[0] ** 2,))
         cube = Unit("volume", (unit.factors[0] ** 3,))
@@ -229,7 +229,7 @@ def _temperatures() -> dict[str, Unit]:
 
 
 def _money() -> dict[str, Unit]:
-    found = {}
+    found: dict[str, Unit] = {}
     for line in _CURRENCIES.strip().splitlines():
         names, _, kinds = line.partition(" = ")
         unit = Unit("money", (Fraction(1),), kinds=frozenset(kinds.split()))

@@ -1,5 +1,10 @@
 from veridical.pipeline.judgement.aggregation import Reading, combine, decides
-from veridical.pipeline.judgement.quantities import differing, replaced, worded_as_evidence
+from veridical.pipeline.judgement.quantities import (
+    differing,
+    replaced,
+    underived,
+    worded_as_evidence,
+)
 from veridical.pipeline.judgement.refinement import Look, fragments, second_look
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verbatim import may_stand_verbatim, stands_verbatim
@@ -20,5 +25,6 @@ __all__ = [
     "second_look",
     "stands_verbatim",
     "summarise",
+    "underived",
     "worded_as_evidence",
 ]

@@ -100,7 +100,7 @@ class Replaced:
 
 def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced, ...]:
     """Return what to read to learn whether a claim only differs in a quantity; at most two."""
-    if not _may_differ(verdict):
+    if not _may_differ(verdict) or follows(verdict, sources):
         return ()
     read = _read(verdict, sources)
     texts = [part.text for part in verdict.claim.parts] or [verdict.claim.text]
@@ -218,8 +218,18 @@ def _excluded(p1: Measurement, other: Estimate) -> Estimate:
 # --- a quantity that follows from two --------------------------------------------------------
 
 
+def underived(verdict: Verdict, sources: Mapping[str, Source]) -> Verdict:
+    """Return a contradicted verdict as undetermined if its quantity follows from two stated ones.
+
+    A model does not add up: that "15 in total" is not stated where "9" and "6" are says nothing.
+    """
+    if verdict.status is not Status.CONTRADICTED or not follows(verdict, sources):
+        return verdict
+    return replace(verdict, status=Status.UNDETERMINED, rule="derived_quantity")
+
+
 def follows(verdict: Verdict, sources: Mapping[str, Source]) -> bool:
-    """Say whether a quantity that the evidence does not state follows from two that it does."""
+    """Say whether the one quantity that the evidence does not state is derived from two others."""
     read = _read(verdict, sources)
     text = verdict.claim.text
     missing = [q for q in find_quantities(text) if not any(_states(q, other) for other in read)]

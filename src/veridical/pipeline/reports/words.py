@@ -127,7 +127,7 @@ def reason(verdict: Verdict) -> str:
         return f"Not checked: {why}."
     match verdict.status:
         case Status.UNDETERMINED:
-            return _undetermined(verdict.p1)
+            return _undetermined(verdict)
         case Status.PHANTOM_CITATION:
             return _phantom(verdict)
         case Status.PARTIALLY_SUPPORTED:
@@ -173,7 +173,10 @@ def phantoms(verdict: Verdict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cite.id for cite in verdict.citations if not cite.resolved))
 
 
-def _undetermined(p1: Measurement) -> str:
+def _undetermined(verdict: Verdict) -> str:
+    if verdict.rule == "derived_quantity":
+        return "A quantity of the claim follows from two of the evidence: please look yourself."
+    p1 = verdict.p1
     why = unmeasured(p1) if isinstance(p1, Unmeasured) else "no decision was reached"
     return f"Could not be measured: {why}."
 

@@ -11,7 +11,7 @@ from veridical.core.types import Binding, Claim, Part, Passage, Piece, Span
 from veridical.core.verdicts import Role, Status, Verdict
 from veridical.pipeline.judgement import Reading, differing, judge, quote, replaced
 from veridical.pipeline.judgement import worded_as_evidence as worded
-from veridical.pipeline.judgement.quantities import LIMIT
+from veridical.pipeline.judgement.quantities import LIMIT, underived
 from veridical.testing import fake_estimate
 
 
@@ -141,3 +141,33 @@ def test_a_yes_no_backend_stays_one(policy: Policy) -> None:
 def test_a_claim_that_is_not_supported_with_the_other_quantity_stays(policy: Policy) -> None:
     found = decided(policy, Reading(fake_estimate(0.3)))
     assert (found.status, found.difference) == (Status.SUPPORTED, None)
+
+
+SUM = "We ordered 9 chairs on Monday and 6 chairs on Friday."
+
+
+@pytest.mark.parametrize(
+    ("claim", "derived"),
+    [
+        ("15 chairs were ordered in total.", True),
+        ("16 chairs were ordered in total.", False),
+        ("15 chairs were ordered.", False),
+    ],
+)
+def test_a_sum_of_two_stated_quantities_is_not_called_contradicted(
+    policy: Policy, claim: str, derived: bool
+) -> None:
+    found = verdict(policy, claim, SUM, p1=0.05)
+    found = underived(replace(found, status=Status.CONTRADICTED), as_sources({"S1": SUM}))
+    assert (found.status is Status.UNDETERMINED) is derived
+    assert (found.rule == "derived_quantity") is derived
+
+
+def test_no_quantity_is_put_in_for_one_that_follows_from_two(policy: Policy) -> None:
+    assert candidates(policy, "15 chairs were ordered in total.", SUM) == []
+    assert candidates(policy, "16 chairs were ordered in total.", SUM) != []
+
+
+def test_a_difference_of_temperatures_is_no_temperature(policy: Policy) -> None:
+    evidence = "The temperature fell from 21 °C to 14 °C."
+    assert candidates(policy, "The temperature fell by 7 °C.", evidence) == []

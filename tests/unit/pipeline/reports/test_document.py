@@ -136,3 +136,11 @@ def test_infinite_number_is_refused(report: Report) -> None:
     summary = replace(report.summary, max_gap_bits=float("inf"))
     with pytest.raises(ValueError, match="not JSON compliant"):
         replace(report, summary=summary).to_json()
+
+
+def test_quantities_that_differ_are_both_named(differing: Report, schema: dict[str, Any]) -> None:
+    document = differing.to_dict()
+    Draft202012Validator(schema).validate(document)
+    found = [c["quantity_difference"] for c in document["claims"] if "quantity_difference" in c]
+    place = {"source": "S1", "start": 60, "end": 70}
+    assert found == [{"claimed": "2,737 m", "stated": "2,373\nm", "dimension": "length"} | place]

@@ -141,3 +141,14 @@ def test_no_text_can_steer_the_terminal(report: Report, text: str) -> None:
     hostile = replace(verdict, claim=claim, evidence=evidence)
     plain = to_plain(replace(report, answer=text, claims=(hostile,)))
     assert not set(plain) & set("\x1b\x9b\x07\x08\u202e\u2066\r")
+
+
+def test_quantities_that_differ_are_both_shown(differing: Report) -> None:
+    why = "The claim says “2,737 m” where the evidence says “2,373 m”. (rule: quantity differs)"
+    assert why in " ".join(to_plain(differing).split())
+
+
+def test_a_derived_quantity_is_no_failure_of_the_backend(lost: Report) -> None:
+    verdicts = tuple(replace(verdict, rule="derived_quantity") for verdict in lost.claims)
+    text = " ".join(to_plain(replace(lost, claims=verdicts)).split())
+    assert "A quantity of the claim follows from two of the evidence" in text

@@ -35,6 +35,8 @@ export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 /** Say in one sentence why the verdict is what it is. */
 export function reason(claim) {
   if (!checked(claim)) return words.not_checked[claim.excluded ?? claim.skipped] ?? "Not checked.";
+  if (claim.rule === "derived_quantity")
+    return "A quantity of the claim follows from two of the evidence: please look yourself.";
   if (claim.status === "undetermined") return undetermined(claim.p1);
   if (claim.status === "phantom_citation") return phantom(claim);
   if (claim.status === "partially_supported") return partial(claim);
