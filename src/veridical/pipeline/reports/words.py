@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.assessment import Assessment, Savings, Summary
-    from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, ClaimExtraction
     from veridical.core.verdicts import QuantityDifference, Verdict
 
