@@ -33,13 +33,19 @@ from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     Look,
+    differing,
     fragments,
     judge,
+    may_stand_verbatim,
     quote,
     rated,
+    replaced,
     scored_also,
     second_look,
+    stands_verbatim,
     summarise,
+    underived,
+    worded_as_evidence,
 )
 from veridical.pipeline.reports import Report
 
@@ -49,7 +55,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
-    from veridical.core.types import Source
+    from veridical.core.types import Passage, Source
     from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
 
@@ -68,11 +74,15 @@ class _Bound:
     """A claim, and the evidence to read for it.
 
     `otherwise` is what to read if the claim is not supported by `binding`, which is a model's hint.
+    `text` is the claim with its quantities as the evidence writes them, `verbatim` the sentence of
+    the evidence that is this text, if there is one.
     """
 
     claim: Claim
     binding: Binding
     otherwise: Binding | None = None
+    text: str = ""
+    verbatim: Passage | None = None
 
 
 CheckResult: TypeAlias = Report | VeridicalError
@@ -182,6 +192,7 @@ class Verifier:
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
+        verdicts = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
         watch.all_decided(verdicts)
         watch.stage("inference")
         latency_ms = (perf_counter() - started) * 1000
@@ -231,9 +242,8 @@ class Verifier:
         binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules, always_read)
         asker = self._asker(texts, question)
         verdicts = await self._first_look(bound, texts, rules, asker)
-        (verdict,) = await self._second_look(
-            verdicts, binder, texts, rules, asker, by_sentence=True
-        )
+        verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
+        (verdict,) = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
         return verdict
 
     async def check_many(
@@ -254,11 +264,12 @@ class Verifier:
         for claim in claims.claims:
             citations = resolve(claim.citations, sources)
             if not claim.verifiable:
-                bound.append(_Bound(claim, _unbound(citations)))
+                bound.append(_Bound(claim, _unbound(citations), text=claim.text))
             elif claim.evidence_map is not None:
-                bound.append(_hinted(claim, binder))
+                bound.append(_worded(_hinted(claim, binder), binder))
             else:
-                bound.append(_Bound(claim, binder.bind(claim.text, citations, always)))
+                binding = binder.bind(claim.text, citations, always)
+                bound.append(_worded(_Bound(claim, binding), binder))
         return binder, bound
 
     def _asker(
@@ -292,7 +303,7 @@ class Verifier:
             if verdicts[claim_id].status is Status.SUPPORTED:
                 verdicts[claim_id] = _by_hint(verdicts[claim_id])
             elif item.otherwise is not None:
-                again.append(_Bound(item.claim, item.otherwise))
+                again.append(replace(item, binding=item.otherwise))
         for verdict in await self._looked_at(again, sources, policy, asker):
             verdicts[verdict.claim.id] = scored_also(verdict, verdicts[verdict.claim.id])
         return list(verdicts.values())
@@ -306,7 +317,7 @@ class Verifier:
         watch: _Watch | None = None,
     ) -> list[Verdict]:
         contexts = [
-            (item.claim.text, passages)
+            (item.text, passages)
             for item in bound
             for passages in (item.binding.with_evidence, item.binding.without_evidence)
         ]
@@ -320,7 +331,7 @@ class Verifier:
                     self._rated(quote(verdict, whole, sources, item.binding.nearest), policy)
                 )
                 if watch is not None:
-                    watch.first_look(verdicts[-1])
+                    watch.first_look(verdicts[-1], item, sources)
         return verdicts
 
     async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
@@ -337,7 +348,7 @@ class Verifier:
         looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [
-            (fragment.text, binder.bind(fragment.text, verdict.citations).with_evidence)
+            _context(fragment.text, binder, verdict)
             for verdict, read in again.values()
             for fragment in read
         ]
@@ -352,6 +363,47 @@ class Verifier:
 
     def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
         return rated(verdict, self._backend.info.certainty, policy)
+
+    async def _by_rule(  # noqa: PLR0913 -- what was found, where to look again, by what rules
+        self,
+        verdicts: Sequence[Verdict],
+        binder: Binder,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+        *,
+        bound: Sequence[_Bound],
+    ) -> list[Verdict]:
+        """Have rules decide on claims that stand verbatim, or differ in one quantity only."""
+        verdicts = await self._verbatim(verdicts, bound, sources, policy, asker)
+        found = [(verdict, replaced(verdict, sources)) for verdict in verdicts]
+        contexts = [_context(each.text, binder, v) for v, again in found for each in again]
+        readings = iter(await asker.read(contexts, policy))
+        decided = (
+            underived(differing(verdict, again, [next(readings) for _ in again], policy), sources)
+            for verdict, again in found
+        )
+        return [self._rated(verdict, policy) for verdict in decided]
+
+    async def _verbatim(
+        self,
+        verdicts: Sequence[Verdict],
+        bound: Sequence[_Bound],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+    ) -> list[Verdict]:
+        """Read claims that are refused, but are a sentence of their evidence, with that alone."""
+        items = {item.claim.id: item for item in bound}
+        lifted = [v for v in verdicts if _to_lift(v, items[v.claim.id])]
+        standing = [items[v.claim.id] for v in lifted]
+        contexts = [(item.text, (item.verbatim,)) for item in standing if item.verbatim]
+        readings = await asker.read(contexts, policy)
+        found = {
+            v.claim.id: stands_verbatim(v, reading, policy, sources)
+            for v, reading in zip(lifted, readings, strict=True)
+        }
+        return [found.get(verdict.claim.id, verdict) for verdict in verdicts]
 
 
 class _Watch:
@@ -368,9 +420,12 @@ class _Watch:
             self._watcher.stage(name, now - self._since)
         self._since = now
 
-    def first_look(self, verdict: Verdict) -> None:
-        hinted = verdict.claim.evidence_map is not None
-        if self._watcher is not None and not (hinted or fragments(verdict)):
+    def first_look(self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]) -> None:
+        if self._watcher is None:
+            return
+        again = verdict.claim.evidence_map or fragments(verdict) or _to_lift(verdict, bound)
+        ruled = replaced(verdict, sources) or underived(verdict, sources) is not verdict
+        if not (again or ruled):
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 
@@ -378,6 +433,12 @@ class _Watch:
         for verdict in verdicts:
             if self._watcher is not None and verdict.claim.id not in self._told:
                 self._watcher.decided(verdict)
+
+
+def _context(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
+    """Return a text in the words of the evidence of a claim that it is to be read for."""
+    passages = binder.bind(text, verdict.citations).with_evidence
+    return worded_as_evidence(text, passages), passages
 
 
 def _ensure_question(question: str | None) -> None:
@@ -396,6 +457,17 @@ def _hinted(claim: Claim, binder: Binder) -> _Bound:
     if hint.with_evidence == whole.with_evidence:
         return _Bound(claim, whole)
     return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)
+
+
+def _worded(item: _Bound, binder: Binder) -> _Bound:
+    """Return a claim with its quantities in the words of its evidence."""
+    text = worded_as_evidence(item.claim.text, item.binding.with_evidence)
+    verbatim = binder.verbatim(text, item.binding.citations)
+    return replace(item, text=text, verbatim=verbatim)
+
+
+def _to_lift(verdict: Verdict, item: _Bound) -> bool:
+    return item.verbatim is not None and may_stand_verbatim(verdict)
 
 
 def _by_hint(verdict: Verdict) -> Verdict:

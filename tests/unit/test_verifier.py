@@ -346,3 +346,85 @@ def test_a_verdict_names_what_was_read_not_what_could_have_been() -> None:
     decided = anyio.run(partial(Verifier(sure).verify, claim, LONG))
     assert set(decided.stitched_scored) < set(doubtful.stitched_scored)
     assert len(sure.queries) == 2
+
+
+# --- what rules decide -------------------------------------------------------------------------
+
+
+def one_of(texts: dict[str, float]) -> Callable[[Query], Measurement]:
+    """Return an answer by the claim that is read; .02 for any other."""
+    return lambda query: fake_estimate(texts.get(query.claim, 0.02))
+
+
+def verified(claim: str, source: str, answers: Callable[[Query], Measurement]) -> Verdict:
+    return anyio.run(Verifier(FakeBackend(answers)).verify, claim, {"S1": source})
+
+
+def test_a_quantity_is_read_in_the_words_of_the_evidence_and_shown_as_it_stands() -> None:
+    found = verified(
+        "It starts at 2 p.m. sharp.",
+        "It starts at 14:00, says the plan.",
+        one_of({"It starts at 14:00 sharp.": 0.95}),
+    )
+    assert (found.status, found.claim.text) == (Status.SUPPORTED, "It starts at 2 p.m. sharp.")
+
+
+def test_a_claim_that_differs_in_a_quantity_is_contradicted_however_it_reads() -> None:
+    found = verified(
+        "Its storage is 20 MB.",
+        "Its storage is 20 GB, and more can be had.",
+        one_of({"Its storage is 20 MB.": 0.95, "Its storage is 20 GB.": 0.95}),
+    )
+    assert (found.status, found.rule) == (Status.CONTRADICTED, "quantity_differs")
+    assert found.difference is not None
+    assert (found.difference.claimed, found.difference.stated) == ("20 MB", "20 GB")
+
+
+def test_check_has_the_same_rules_and_tells_a_watcher_only_what_stands() -> None:
+    told: list[Verdict] = []
+
+    class Watching:
+        def decided(self, verdict: Verdict) -> None:
+            told.append(verdict)
+
+        def stage(self, name: str, seconds: float) -> None:
+            pass
+
+    report = check(
+        "The bridge carries ten thousand vehicles a day [S1].",
+        lambda _: fake_estimate(0.95),
+        watcher=Watching(),
+    )
+    assert statuses(report) == ["contradicted"]
+    assert [verdict.status for verdict in told] == [Status.CONTRADICTED]
+
+
+def by_context(query: Query) -> Measurement:
+    """Read a sentence that stands alone, and nothing that has more beside it."""
+    return fake_estimate(0.95 if query.claim == query.context else 0.02, 0.0)
+
+
+def test_a_claim_that_is_a_sentence_of_its_source_is_supported_whatever_stands_beside_it() -> None:
+    found = verified("A hat is red.", "A hat is red. The coat is blue.", by_context)
+    assert (found.status, found.rule) == (Status.SUPPORTED, "stands_verbatim")
+    assert [span.text for span in found.evidence] == ["A hat is red."]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "It is not true that a hat is red. The coat is blue.",
+        "The following is wrong:\n\n- A hat is red.\n- A coat is blue.",
+        "If a hat is red, run. The coat is blue.",
+    ],
+)
+def test_a_claim_inside_a_longer_sentence_or_introduced_by_a_colon_does_not_stand_verbatim(
+    source: str,
+) -> None:
+    found = verified("A hat is red.", source, by_context)
+    assert found.status is Status.UNSUPPORTED
+
+
+def test_a_claim_that_is_not_read_as_supported_by_its_own_sentence_is_not_lifted() -> None:
+    found = verified("A hat is red.", "A hat is red. The coat is blue.", one_of({}))
+    assert found.status is Status.UNSUPPORTED

@@ -105,12 +105,26 @@ class PartVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class QuantityDifference:
+    """A quantity of a claim and the one that its evidence states in its place.
+
+    `claimed` and `stated` are their texts, `span` is where the second stands in `source`.
+    """
+
+    claimed: str
+    stated: str
+    dimension: str
+    source: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """Everything that is known about one claim.
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
     `stitched_scored` the sentences that were joined into further passages. `taken` is what
-    measuring the claim took.
+    measuring the claim took. `difference` is there where the rule `quantity_differs` decided.
 
     `probability_right` is how probable it is that the verdict is right: that what is supported is,
     and that what is flagged is not. It is None where no verdict was reached, and where the claim is
@@ -134,6 +148,7 @@ class Verdict:
     certainty: Certainty = Certainty.UNSURE
     probability_right: float | None = None
     taken: Taken = NOTHING
+    difference: QuantityDifference | None = None
 
     @property
     def checked(self) -> bool:

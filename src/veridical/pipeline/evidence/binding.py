@@ -113,6 +113,15 @@ class Binder:
         ranked = nlargest(SHOWN, scope.parts, key=lambda part: scores.sentences[part.sentence])
         return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
 
+    def verbatim(self, claim: str, citations: Sequence[Citation]) -> Passage | None:
+        """Return the sentence of a claim's evidence that is the claim, word for word."""
+        cited = self._cited(citations)
+        for i in self._corpus.stating(claim):
+            piece = self._corpus.sentences[i].piece
+            if not cited or any(region.covers(piece) for region in cited):
+                return Passage(self._corpus.text(piece), (piece,), (piece,))
+        return None
+
     def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:
         pieces = {
             Piece(citation.source, citation.region or self._whole(citation.source).span)

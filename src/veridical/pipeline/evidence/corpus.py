@@ -7,12 +7,15 @@ variant, by the bm25s library). Without vectors, words alone rank.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.types import Piece, Span
 from veridical.pipeline.evidence.meaning import Meanings
+from veridical.pipeline.evidence.prepared import normal_form
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
 if TYPE_CHECKING:
@@ -28,6 +31,15 @@ WINDOW_TOKENS = 96
 WORDS_SHARE = 0.25
 """What the best match of words adds to a score, beside 1 for all pieces being near: it parts what
 is alike but for a number or a name (docs/decisions/0018-meaning-and-reading.md)."""
+
+
+_CONNECTIVE = re.compile(
+    r"(?:however|also|moreover|furthermore|in addition|additionally|therefore|thus|and|but|finally"
+    r"|meanwhile|then|so|similarly|in particular|as a result|consequently),? "
+)
+_WHOLE = re.compile(r"[.!。！]\W{0,3}$")
+_INTRODUCED = re.compile(r":[\s>*_]*(?:(?:[-*•–]|\d{1,3}[.)])[\s*_]*)?$")
+_REACH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,33 @@ class Corpus:
         has = set(self.vocabulary[sentence])
         return self._sentences.scores([word for word in words(claim) if word not in has])
 
+    def stating(self, claim: str) -> Iterator[int]:
+        """Yield the sentences that are the claim, word for word, but for a connective at the start.
+
+        One that a colon introduces ("The following is not true:") is not said by the text.
+        """
+        for i in self._by_form.get(_form(claim), ()):
+            if not self._introduced(self.sentences[i].piece):
+                yield i
+
+    @cached_property
+    def _by_form(self) -> dict[str, list[int]]:
+        """The whole sentences by their normal forms."""
+        found: dict[str, list[int]] = {}
+        for i, sentence in enumerate(self.sentences):
+            if self._is_whole(sentence.piece):
+                found.setdefault(_form(self.text(sentence.piece)), []).append(i)
+        return found
+
+    def _is_whole(self, piece: Piece) -> bool:
+        """Say whether a piece ends as a sentence does, and is no slice of a longer one."""
+        text, end = self.sources[piece.source].text, piece.span.end
+        return bool(_WHOLE.search(self.text(piece)[-8:])) or not text[end : end + 1].strip(" \t")
+
+    def _introduced(self, piece: Piece) -> bool:
+        text, start = self.sources[piece.source].text, piece.span.start
+        return bool(_INTRODUCED.search(text[max(start - _REACH, 0) : start]))
+
     def _add(self, source: Source, split: SentenceSplitter) -> None:
         first = len(self.sentences)
         # A text of markup alone has no sentence, but it was handed in to be read.
@@ -181,6 +220,16 @@ def _added(near: Sequence[float], by_words: Sequence[float]) -> list[float]:
     best = max(by_words, default=0.0)
     share = WORDS_SHARE / best if best else 0.0
     return [score + share * found for score, found in zip(near, by_words, strict=True)]
+
+
+def _without_connective(form: str) -> str:
+    match = _CONNECTIVE.match(form)
+    return form[match.end() :] if match else form
+
+
+def _form(text: str) -> str:
+    """Return the normal form of a sentence, without a connective and the mark at its end."""
+    return _without_connective(normal_form(text)).rstrip(".!。！ ")
 
 
 class LastCorpus:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, Counts, Savings
     from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, Piece, Span
-    from veridical.core.verdicts import EvidenceSpan, PartVerdict, Verdict
+    from veridical.core.verdicts import EvidenceSpan, PartVerdict, QuantityDifference, Verdict
 
 SCHEMA = "veridical.report/1"
 _DECIMALS = 6
@@ -197,7 +197,17 @@ def _grounds(verdict: Verdict) -> Document:
         "windows_scored": [_piece(piece) for piece in verdict.windows_scored],
         "windows_total": verdict.windows_total,
         "stitched_scored": [_piece(piece) for piece in verdict.stitched_scored],
+        **_difference(verdict.difference),
     }
+
+
+def _difference(found: QuantityDifference | None) -> Document:
+    """Return the quantities that differ; nothing if no rule says so."""
+    if found is None:
+        return {}
+    place = {"source": found.source, **_span(found.span)}
+    named = {"claimed": found.claimed, "stated": found.stated, "dimension": found.dimension}
+    return {"quantity_difference": named | place}
 
 
 def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:

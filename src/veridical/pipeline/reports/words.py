@@ -10,14 +10,14 @@ from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.types import Exclusion, Skip
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
+from veridical.pipeline.reports.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.assessment import Assessment, Savings
-    from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, ClaimExtraction
-    from veridical.core.verdicts import Verdict
+    from veridical.core.verdicts import QuantityDifference, Verdict
 
 EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""
@@ -168,7 +168,7 @@ def _reason(verdict: Verdict) -> str:
         return f"Not checked: {why}."
     match verdict.status:
         case Status.UNDETERMINED:
-            return _undetermined(verdict.p1)
+            return _undetermined(verdict)
         case Status.PHANTOM_CITATION:
             return _phantom(verdict)
         case Status.PARTIALLY_SUPPORTED:
@@ -176,7 +176,13 @@ def _reason(verdict: Verdict) -> str:
         case Status.UNSUPPORTED:
             return "The evidence neither states nor opposes the claim."
         case _:
-            return LOOKS[verdict.status].meaning
+            meaning = LOOKS[verdict.status].meaning
+            return _difference(verdict.difference) if verdict.difference else meaning
+
+
+def _difference(found: QuantityDifference) -> str:
+    claimed, stated = one_line(found.claimed), one_line(found.stated)
+    return f"The claim says “{claimed}” where the evidence says “{stated}”."
 
 
 def _not_checked(verdict: Verdict) -> str:
@@ -208,7 +214,10 @@ def phantoms(verdict: Verdict) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cite.id for cite in verdict.citations if not cite.resolved))
 
 
-def _undetermined(p1: Measurement) -> str:
+def _undetermined(verdict: Verdict) -> str:
+    if verdict.rule == "derived_quantity":
+        return "A quantity of the claim follows from two of the evidence: please look yourself."
+    p1 = verdict.p1
     why = unmeasured(p1) if isinstance(p1, Unmeasured) else "no decision was reached"
     return f"Could not be measured: {why}."
 

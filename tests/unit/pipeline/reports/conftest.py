@@ -27,6 +27,7 @@ from veridical.core.verdicts import (
     Interval,
     Note,
     PartVerdict,
+    QuantityDifference,
     Role,
     Status,
     Verdict,
@@ -335,3 +336,16 @@ def lost(report: Report) -> Report:
     """One supported claim and one that could not be measured."""
     verdicts = (report.claims[1], report.claims[6])
     return make_report(ANSWER, SOURCES, verdicts, Outcome.UNDETERMINED)
+
+
+@pytest.fixture
+def differing(report: Report) -> Report:
+    """Return the report with a quantity that differs in its first contradicted claim."""
+    stated = QuantityDifference("2,737 m", "2,373\nm", "length", "S1", Span(60, 70))
+    verdicts = tuple(
+        replace(verdict, rule="quantity_differs", difference=stated)
+        if verdict.status is Status.CONTRADICTED
+        else verdict
+        for verdict in report.claims
+    )
+    return replace(report, claims=verdicts)

@@ -147,3 +147,11 @@ def test_evidence_says_where_the_claim_differs_from_it(report: Report) -> None:
         "claim": [{"start": 15, "end": 19}],
         "evidence": [{"start": 15, "end": 21}],
     }
+
+
+def test_quantities_that_differ_are_both_named(differing: Report, schema: dict[str, Any]) -> None:
+    document = differing.to_dict()
+    Draft202012Validator(schema).validate(document)
+    found = [c["quantity_difference"] for c in document["claims"] if "quantity_difference" in c]
+    place = {"source": "S1", "start": 60, "end": 70}
+    assert found == [{"claimed": "2,737 m", "stated": "2,373\nm", "dimension": "length"} | place]

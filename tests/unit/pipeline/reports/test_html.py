@@ -215,3 +215,7 @@ def test_many_sources_that_are_long_together_are_excerpted(report: Report) -> No
 
 def test_page_is_the_same_each_time(report: Report) -> None:
     assert report.to_html() == report.to_html()
+
+
+def test_quantities_that_differ_are_both_shown(differing: Report) -> None:
+    assert "The claim says “2,737 m” where the evidence says “2,373 m”." in differing.to_html()

@@ -186,3 +186,14 @@ def test_the_words_by_which_a_claim_differs_are_said(report: Report) -> None:
     shown = to_plain(replace(report, claims=(replace(contradicted, evidence=(place,)),)))
     assert "differs" in shown
     assert "“blue” in the claim, “orange” there" in shown
+
+
+def test_quantities_that_differ_are_both_shown(differing: Report) -> None:
+    why = "The claim says “2,737 m” where the evidence says “2,373 m”. (rule: quantity differs)"
+    assert why in " ".join(to_plain(differing).split())
+
+
+def test_a_derived_quantity_is_no_failure_of_the_backend(lost: Report) -> None:
+    verdicts = tuple(replace(verdict, rule="derived_quantity") for verdict in lost.claims)
+    text = " ".join(to_plain(replace(lost, claims=verdicts)).split())
+    assert "A quantity of the claim follows from two of the evidence" in text

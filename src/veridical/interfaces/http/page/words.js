@@ -1,5 +1,7 @@
 // What the page says. The vocabulary is that of the reports: the server hands it out.
 
+import { oneLine } from "./text.js";
+
 let words = null;
 
 export async function loadWords() {
@@ -43,11 +45,18 @@ export const reason = (claim) =>
 
 function why(claim) {
   if (!checked(claim)) return words.not_checked[claim.excluded ?? claim.skipped] ?? "Not checked.";
+  if (claim.rule === "derived_quantity")
+    return "A quantity of the claim follows from two of the evidence: please look yourself.";
   if (claim.status === "undetermined") return undetermined(claim.p1);
   if (claim.status === "phantom_citation") return phantom(claim);
   if (claim.status === "partially_supported") return partial(claim);
   if (claim.status === "unsupported") return "The evidence neither states nor opposes the claim.";
+  if (claim.quantity_difference) return difference(claim.quantity_difference);
   return look(claim.status).meaning;
+}
+
+function difference({ claimed, stated }) {
+  return `The claim says “${oneLine(claimed)}” where the evidence says “${oneLine(stated)}”.`;
 }
 
 function undetermined(p1) {

@@ -1,0 +1,267 @@
+"""Quantities in one canonical form, and whether two of them can both be true.
+
+A quantity is a number with its unit, an amount of money, a share, a count, an ordinal, a date, a
+weekday, a time of day, or a range or bound of these. Two are the same if their canonical forms are:
+"2 p.m." and "14:00", "one year" and "twelve months", "33 %" and "a third" (as finely as is stated).
+Where a text can be read in two ways, nothing is held to differ that might be the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.core.moments import Date
+    from veridical.core.types import Span
+    from veridical.core.units import Unit
+
+
+class Bound(StrEnum):
+    """How a number bounds what is said of it."""
+
+    EXACT = "exact"
+    ABOUT = "about"
+    OVER = "over"
+    UNDER = "under"
+    AT_LEAST = "at least"
+    AT_MOST = "at most"
+    RANGE = "range"
+
+
+class Relation(StrEnum):
+    """What a quantity of a claim is to one of its evidence."""
+
+    SAME = "same"
+    """The same in canonical form, or implied by it: "over 300" by "330"."""
+    UNCLEAR = "unclear"
+    """Neither the same nor surely another one."""
+    DIFFERENT = "different"
+    """Of the same dimension, and both cannot be meant."""
+
+
+class Reading(NamedTuple):
+    """A value in the canonical unit, how finely it is stated, and how roughly it may be meant.
+
+    `high` is the other end of a range, else the value again.
+    """
+
+    low: Fraction
+    high: Fraction
+    step: Fraction
+    rough: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A quantity and where it stands.
+
+    `readings` are its values in the canonical unit, several where the unit has several sizes; a
+    date has `dates` instead. `kinds` are the currencies, or the calendar or clock, it may be of;
+    `near` are the stems of the words around it, by which counts are told apart.
+    """
+
+    span: Span
+    text: str
+    dimension: str
+    readings: tuple[Reading, ...] = ()
+    dates: tuple[Date, ...] = ()
+    bound: Bound = Bound.EXACT
+    kinds: frozenset[str] = frozenset()
+    near: frozenset[str] = field(default_factory=frozenset)
+    unit: Unit | None = None
+
+
+# --- comparing -------------------------------------------------------------------------------
+
+_CLOSE = Fraction(1, 20)
+"""The share by which a rounded number may miss what it stands for."""
+_ROUGHLY = Fraction(1, 50)
+"""The same of a number like 1,000 that does not say that it is rounded."""
+_ABOUT = Fraction(1, 10)
+_MONTH_DAYS = (28, 31)
+
+
+def relation(claimed: Quantity, stated: Quantity) -> Relation | None:
+    """Return what a claim's quantity is to the evidence's; None if they are no two of a kind."""
+    if claimed.dimension != stated.dimension:
+        return None
+    if claimed.dates or stated.dates:
+        return _dated(claimed.dates, stated.dates)
+    if claimed.dimension == "duration" and claimed.kinds != stated.kinds:
+        return _calendar(claimed, stated)
+    if claimed.kinds and stated.kinds and not claimed.kinds & stated.kinds:
+        return _other_currency(claimed, stated)
+    found = {
+        _compared(claimed, stated, a, b) for a, b in product(claimed.readings, stated.readings)
+    }
+    if len(found) == 1:
+        return found.pop()
+    # A unit of two sizes is meant in the way that fits; a time that may be two times is not known.
+    clear = claimed.dimension != "time of day"
+    return Relation.SAME if clear and Relation.SAME in found else Relation.UNCLEAR
+
+
+def _dated(claimed: Sequence[Date], stated: Sequence[Date]) -> Relation | None:
+    pairs = list(product(claimed, stated))
+    if not any(one.meets(other) for one, other in pairs):
+        return None
+    if all(one.opposes(other) for one, other in pairs):
+        return Relation.DIFFERENT
+    clear = len(pairs) == 1 and pairs[0][0].covers(pairs[0][1])
+    return Relation.SAME if clear else Relation.UNCLEAR
+
+
+def _calendar(claimed: Quantity, stated: Quantity) -> Relation:
+    """Compare months, which have 28 to 31 days, with days: never the same, but often different."""
+    months, clock = (claimed, stated) if "calendar" in claimed.kinds else (stated, claimed)
+    low = min(r.low for r in months.readings) * _MONTH_DAYS[0] * 86_400
+    high = max(r.high for r in months.readings) * _MONTH_DAYS[1] * 86_400
+    apart = all(r.high < low or r.low > high for r in clock.readings)
+    exact = {claimed.bound, stated.bound} <= {Bound.EXACT, Bound.RANGE}
+    return Relation.DIFFERENT if apart and exact else Relation.UNCLEAR
+
+
+def _other_currency(claimed: Quantity, stated: Quantity) -> Relation:
+    """Compare the numbers alone: the same is an error, another one may be a conversion."""
+    same = {r.low for r in claimed.readings} & {r.low for r in stated.readings}
+    return Relation.DIFFERENT if same else Relation.UNCLEAR
+
+
+_LIMITS = frozenset({Bound.AT_LEAST, Bound.AT_MOST})
+
+
+def _compared(claimed: Quantity, stated: Quantity, a: Reading, b: Reading) -> Relation:
+    if claimed.bound is Bound.RANGE and stated.bound is Bound.RANGE:
+        ends = (
+            _close(a._replace(high=a.low), b._replace(high=b.low)),
+            _close(a._replace(low=a.high), b._replace(low=b.high)),
+        )
+        return Relation.SAME if all(ends) else Relation.DIFFERENT
+    if claimed.bound is stated.bound and claimed.bound in _LIMITS | {Bound.EXACT}:
+        return _points(a, b, same_form=claimed.unit == stated.unit)
+    low, high = _interval(a, claimed.bound)
+    other_low, other_high = _interval(b, stated.bound)
+    if _within(low, high, other_low, other_high):
+        return Relation.SAME
+    apart = other_low > high or other_high < low
+    opposite = {claimed.bound, stated.bound} == {Bound.OVER, Bound.UNDER}
+    if apart or (opposite and (other_low == high or other_high == low)):
+        return Relation.DIFFERENT
+    return Relation.UNCLEAR
+
+
+def _points(a: Reading, b: Reading, *, same_form: bool) -> Relation:
+    if a.low == b.low:
+        return Relation.SAME
+    gap, size = abs(a.low - b.low), max(abs(a.low), abs(b.low))
+    half_a, half_b = a.step / 2, b.step / 2
+    if gap <= _CLOSE * size and (gap <= half_a or (gap <= half_b and not same_form)):
+        return Relation.SAME
+    if gap <= _CLOSE * size and gap <= half_b:
+        return Relation.UNCLEAR
+    if gap <= _ROUGHLY * size and gap <= max(a.rough, b.rough) / 2:
+        return Relation.UNCLEAR
+    return Relation.DIFFERENT
+
+
+def _close(a: Reading, b: Reading) -> bool:
+    return _points(a, b, same_form=False) is Relation.SAME
+
+
+_End = Fraction | float
+
+
+def _interval(reading: Reading, bound: Bound) -> tuple[_End, _End]:
+    low, high = reading.low, reading.high
+    spread = abs(low) * _ABOUT
+    match bound:
+        case Bound.ABOUT:
+            return low - max(spread, reading.step / 2), high + max(spread, reading.step / 2)
+        case Bound.OVER | Bound.AT_LEAST:
+            return low, float("inf")
+        case Bound.UNDER | Bound.AT_MOST:
+            return float("-inf"), high
+        case _:
+            return low, high
+
+
+def _within(low: _End, high: _End, other_low: _End, other_high: _End) -> bool:
+    return low <= other_low and other_high <= high
+
+
+# --- what follows from two quantities --------------------------------------------------------
+
+
+class Derivation(StrEnum):
+    """How a quantity follows from two others of one dimension."""
+
+    SUM = "sum"
+    DIFFERENCE = "difference"
+    SHARE = "share"
+
+
+_SAYS = {
+    Derivation.SUM: re.compile(
+        r"\b(?:total(?:s|led|ling)?|together|altogether|combined|in all|overall|sum)\b",
+        re.IGNORECASE,
+    ),
+    Derivation.DIFFERENCE: re.compile(
+        r"\b(?:difference|more|less|fewer|increased?|decreased?|rose|fell|grew|dropped|gained|lost|up"
+        r"|down|later|earlier|after|before|gap|apart|remain(?:s|ed|ing)?|left|lead|margin|by"
+        r"|\w{2,20}er than)\b",
+        re.IGNORECASE,
+    ),
+    Derivation.SHARE: re.compile(
+        r"%|\b(?:per ?cent|share|proportion|times|half|third|quarter|of|fold|ratio|average)\b",
+        re.IGNORECASE,
+    ),
+}
+_PAIRED = 12
+"""Quantities of the evidence that are paired."""
+
+
+def derivation(claim: str, claimed: Quantity, stated: Sequence[Quantity]) -> Derivation | None:
+    """Return how a quantity of a claim that says so follows from two stated ones, if it does."""
+    said = [kind for kind, words in _SAYS.items() if words.search(claim)]
+    values = [(q, q.readings[0].low) for q in stated if q.readings and _is_plain(q)][:_PAIRED]
+    if not claimed.readings or not _is_plain(claimed):
+        return None
+    reading = claimed.readings[0]
+    for i, (one, a) in enumerate(values):
+        for other, b in values[i + 1 :]:
+            if one.dimension != other.dimension or one.kinds != other.kinds:
+                continue
+            for kind in said:
+                if _follows(kind, claimed, one, reading, {a, b}):
+                    return kind
+    return None
+
+
+def _is_plain(quantity: Quantity) -> bool:
+    return quantity.bound is Bound.EXACT or quantity.bound is Bound.ABOUT
+
+
+def _follows(
+    kind: Derivation, claimed: Quantity, stated: Quantity, reading: Reading, pair: set[Fraction]
+) -> bool:
+    low, high = min(pair), max(pair)
+    if kind is Derivation.DIFFERENCE and claimed.unit is not None:
+        # Seven degrees less are no temperature: from one to another the zero does not count.
+        reading = reading._replace(low=reading.low - claimed.unit.offset)
+    if kind is Derivation.SHARE:
+        found = {low / high, high / low - 1, 1 - low / high} if low > 0 and low < high else set()
+        fits = claimed.dimension in {"ratio", "times"}
+    elif claimed.dimension == stated.dimension:
+        found = {low + high} if kind is Derivation.SUM else {high - low}
+        fits = claimed.kinds == stated.kinds and low != high
+    else:  # from one date to another there are years
+        return False
+    point = Reading(reading.low, reading.low, reading.step, reading.rough)
+    return fits and any(_close(point, Reading(v, v, Fraction(0), Fraction(0))) for v in found if v)

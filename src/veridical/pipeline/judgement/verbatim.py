@@ -1,0 +1,52 @@
+"""A claim that is a sentence of its evidence, word for word: that sentence alone decides.
+
+What stands around it cannot turn it into unsupported. The backend still has to read it so, which it
+nearly always does (docs/decisions/0016-quantities-by-rule.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from veridical.core.measurements import Estimate
+from veridical.core.verdicts import Note, Status
+from veridical.pipeline.judgement.aggregation import supports
+from veridical.pipeline.judgement.budget import budget, dependence
+from veridical.pipeline.judgement.verdict import noted, quote, scored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.policy import Policy
+    from veridical.core.types import Source
+    from veridical.core.verdicts import Verdict
+    from veridical.pipeline.judgement.aggregation import Reading
+
+_REFUSED = frozenset({Status.CONTRADICTED, Status.UNSUPPORTED, Status.PARTIALLY_SUPPORTED})
+
+
+def may_stand_verbatim(verdict: Verdict) -> bool:
+    """Say whether a claim was read and not found supported."""
+    return verdict.status in _REFUSED and isinstance(verdict.p1, Estimate)
+
+
+def stands_verbatim(
+    verdict: Verdict, reading: Reading, policy: Policy, sources: Mapping[str, Source]
+) -> Verdict:
+    """Return the verdict as supported, if it is so by the sentence that is the claim."""
+    p1 = reading.measurement
+    if not isinstance(p1, Estimate) or reading.passage is None or not supports(p1, policy):
+        return verdict
+    found = replace(
+        verdict,
+        status=Status.SUPPORTED,
+        rule="stands_verbatim",
+        p1=p1,
+        budget=budget(verdict.budget.target, verdict.p0, p1),
+        dependence=dependence(verdict.p0, p1),
+        parts=(),
+    )
+    found = scored(found, (reading.passage,), reading)
+    found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
+    return quote(found, reading, sources)
