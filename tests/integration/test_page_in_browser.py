@@ -42,8 +42,19 @@ SOURCES = {
 }
 
 
+UNSURE = {
+    "lukewarm": fake_estimate(0.2, 0.7),
+    "tepid": fake_estimate(0.8, 0.1),
+    "cool": fake_estimate(0.3, 0.1),
+}
+"""What is contradicted, supported and not stated, but not surely."""
+
+
 def judged(query: Query) -> Estimate:
     """Support what the context states, oppose what is said to be at once."""
+    for unsure, found in UNSURE.items():
+        if unsure in query.claim:
+            return found
     if "at once" in query.claim and "hour later" in query.context:
         return fake_estimate(0.02, 0.9)
     stated = "stopped" in query.claim and "14:02" in query.context
@@ -467,6 +478,38 @@ def test_exports_say_what_the_library_says(page: Page, service: Service) -> None
     checked(page)
     assert json.loads(download(page, "json")) == service.report.to_dict()
     assert json.loads(download(page, "sarif")) == json.loads(service.report.to_sarif())
+
+
+def test_what_is_unsure_looks_different_and_says_please_look(page: Page, service: Service) -> None:
+    tail = " The water was lukewarm [S1]. The water was tepid [S1]. The water was cool [S1]."
+    checked(page, ANSWER + tail)
+    assert page.inner_text("#headline") == "Flagged: 4 of 6 checked claims, 2 of them unsure"
+    labels = page.locator("#answer-text .badge").evaluate_all(
+        "all => all.map(b => b.dataset.label)"
+    )
+    assert labels == ["✓ c1", "✗ c2", "† c3", "?✗ c5", "?✓ c6", "?○ c7"]
+    looks = page.locator("#answer-text .badge").evaluate_all(
+        """all => all.map(badge => {
+          const style = getComputedStyle(badge, "::after");
+          return [style.borderTopStyle, style.fontStyle, style.color].join(" ");
+        })"""
+    )
+    assert looks[0] != looks[4], "a sure and an unsure pass"
+    assert looks[1] != looks[3], "a sure and an unsure contradiction"
+    for number in (3, 4, 5):
+        page.locator("#answer-text .badge").nth(number).click()
+        assert "please look" in page.inner_text("#card .why")
+    assert "unsure, right with a probability of 0.70" in page.inner_text("#card .facts")
+    page.locator("#answer-text .badge").nth(1).click()
+    assert "please look" not in page.inner_text("#card .why")
+    assert "1 contradicted, unsure" in page.inner_text("#legend")
+    assert json.loads(download(page, "sarif")) == json.loads(service.report.to_sarif())
+
+
+def test_headline_says_that_no_error_is_sure(page: Page) -> None:
+    checked(page, "The water was lukewarm [S1]. The pump stopped at 14:02 [S1].")
+    assert page.inner_text("#headline") == "No sure errors: 1 of 2 checked claims needs a look"
+    assert page.locator("#top.o-flagged.unsure").count() == 1
 
 
 def test_report_with_texts_opens_as_it_was(page: Page, new_page: Callable[..., Page]) -> None:
