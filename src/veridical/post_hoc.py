@@ -7,7 +7,7 @@ nothing else; without one, the answer is read against those steps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.audits import Needed, PostHoc, PostHocVerdict
@@ -122,8 +122,8 @@ def _without_premises(audited: Sequence[StepAudit]) -> PostHoc:
 class _Answer:
     """An answer, ready to be read against premises."""
 
-    text: str
-    question: str | None
+    text: str = field(repr=False)
+    question: str | None = field(repr=False)
     premises: Sequence[Source]
     verifier: Verifier
     policy: Policy | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 class Case:
     """One answer to check; what `check` takes as arguments."""
 
-    answer: str
-    sources: Sources
-    question: str | None = None
+    answer: str = field(repr=False)
+    sources: Sources = field(repr=False)
+    question: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,13 +88,13 @@ class Summary:
 class Assessment:
     """One answer, its sources and the verdict on each of its claims."""
 
-    answer: str
-    sources: Mapping[str, Source]
+    answer: str = field(repr=False)
+    sources: Mapping[str, Source] = field(repr=False)
     claims: tuple[Verdict, ...]
     summary: Summary
     policy: Policy
     backend: BackendInfo
-    question: str | None = None
+    question: str | None = field(default=None, repr=False)
 
     @property
     def flagged(self) -> tuple[Verdict, ...]:

@@ -60,7 +60,7 @@ class Source:
     """One piece of evidence that a claim may cite by its `id`."""
 
     id: str
-    text: str
+    text: str = field(repr=False)
     path: str | None = None
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Confidence:
 class Part:
     """A conjunct or sentence of a claim, no claim of its own, in words that stand alone."""
 
-    text: str
+    text: str = field(repr=False)
     span: Span
 
 
@@ -172,7 +172,7 @@ class Claim:
     """
 
     id: str
-    text: str
+    text: str = field(repr=False)
     span: Span
     sentence: int
     kind: ClaimKind = ClaimKind.SENTENCE
@@ -182,7 +182,7 @@ class Claim:
     skipped: Skip | None = None
     vague: bool = False
     parts: tuple[Part, ...] = ()
-    weaker: str | None = None
+    weaker: str | None = field(default=None, repr=False)
     evidence_map: EvidenceMap | None = None
 
     @property
@@ -291,7 +291,7 @@ class Passage:
     `relevance` is the lexical score it was ranked by.
     """
 
-    text: str
+    text: str = field(repr=False)
     pieces: tuple[Piece, ...]
     focus: tuple[Piece, ...] = ()
     relevance: float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -50,8 +50,8 @@ class Case:
     `wanted` is what the caller says: True verifies a short answer, too, False none at all.
     """
 
-    sources: Mapping[str, str]
-    question: str | None
+    sources: Mapping[str, str] = field(repr=False)
+    question: str | None = field(repr=False)
     allowance: Allowance
     wanted: bool | None = None
 

@@ -7,7 +7,7 @@ or equals one of the `known` ids. Code in backticks holds none.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
@@ -98,7 +98,7 @@ class Mark:
 
     span: Span
     refs: tuple[CitationRef, ...] = ()
-    words: str = ""
+    words: str = field(default="", repr=False)
 
 
 def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[Mark]:

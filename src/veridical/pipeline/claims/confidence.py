@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from veridical.core.types import Confidence
 
@@ -60,7 +60,7 @@ class Stated:
     """A confidence found in a text, and the text without the phrase that stated it."""
 
     confidence: Confidence | None
-    rest: str
+    rest: str = field(repr=False)
 
 
 def find_confidence(text: str) -> Stated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
@@ -87,7 +87,7 @@ class _Sentence:
 
     place: Place
     span: Span
-    prose: str
+    prose: str = field(repr=False)
     marks: tuple[Mark, ...]
     footnotes: Footnotes
     index: int

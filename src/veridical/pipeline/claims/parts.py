@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
@@ -71,7 +71,7 @@ def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
 class _Reading:
     """A clause with its subject (`tokens[:verb]`) and its finite verb found."""
 
-    masked: str
+    masked: str = field(repr=False)
     clause: Span
     protected: tuple[Span, ...]
     tokens: tuple[Token, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
@@ -46,7 +46,7 @@ _MARKUP = re.compile(r"[*`]")
 class Token:
     """A word or a separating punctuation mark of a sentence."""
 
-    text: str
+    text: str = field(repr=False)
     span: Span
     protected: bool = False
 

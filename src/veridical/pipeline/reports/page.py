@@ -42,7 +42,7 @@ class Badge:
 class Piece:
     """A stretch of a text and the claims it belongs to, most urgent tone first in line."""
 
-    text: str
+    text: str = field(repr=False)
     tone: str = ""
     claims: tuple[Badge, ...] = ()
     badges: tuple[Badge, ...] = ()
@@ -57,7 +57,7 @@ class Quote:
     source: str
     line: int | None
     span: Span
-    text: str
+    text: str = field(repr=False)
     anchor: str | None
 
 
@@ -66,7 +66,7 @@ class PartLine:
     """One conjunct of a partially supported claim."""
 
     badge: Badge
-    text: str
+    text: str = field(repr=False)
     p1: str
 
 
@@ -76,7 +76,7 @@ class Card:
 
     badge: Badge
     verdict: Verdict
-    reason: str
+    reason: str = field(repr=False)
     rule: str
     p1: str
     p1_rest: str
@@ -132,7 +132,7 @@ class Page:
     outcome: Outcome
     headline: str
     denominators: str
-    question: str | None
+    question: str | None = field(repr=False)
     made_by: str
     shares: tuple[Share, ...]
     excluded: int

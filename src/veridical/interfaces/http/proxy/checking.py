@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Outcome
@@ -48,12 +48,12 @@ class Judged:
     that it is to be withheld.
     """
 
-    text: str
+    text: str = field(repr=False)
     outcome: Outcome
     number: int = 1
     attempts: int = 1
     report: Report | None = None
-    guidance: str | None = None
+    guidance: str | None = field(default=None, repr=False)
     reason: str | None = None
     blocked: bool = False
 
