@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Stage
-from veridical.core.types import ClaimExtraction
+from veridical.core.types import ClaimExtraction, Exclusion, Skip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,6 +82,17 @@ class Summary:
     tokens: int | None = None
     cascade: Savings | None = None
     extraction: ClaimExtraction = field(default_factory=ClaimExtraction)
+
+    @property
+    def hedged(self) -> int:
+        """How many statements were not verified because the answer does not commit to them."""
+        return self.skipped.get(Exclusion.HEDGED.value, 0)
+
+    @property
+    def mostly_hedged(self) -> bool:
+        """Whether more than half of what the answer states is hedged: such an answer is no pass."""
+        left_out = sum(self.skipped.get(skip.value, 0) for skip in Skip)
+        return self.hedged > self.claims_checked + left_out
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,10 @@ def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
 
 
 def _reason(report: Report) -> str:
-    """Return the commonest reason why claims could not be measured."""
+    """Return the commonest reason why claims could not be measured; else that most are hedged."""
     reasons = Counter(
         verdict.p1.reason.value
         for verdict in report.claims
         if verdict.status is Status.UNDETERMINED and isinstance(verdict.p1, Unmeasured)
     )
-    return reasons.most_common(1)[0][0] if reasons else ""
+    return reasons.most_common(1)[0][0] if reasons else "mostly_hedged"

@@ -82,11 +82,15 @@ def protected_spans(masked: str) -> list[Span]:
 
 
 def tokens_of(masked: str, span: Span, protected: Sequence[Span]) -> list[Token]:
-    """Return the words and separators of `masked` within `span`."""
+    """Return the words and separators of `masked` within `span`; `protected` is in order."""
     found: list[Token] = []
+    index = 0
     for match in _TOKEN.finditer(masked, span.start, span.end):
         here = Span(*match.span())
-        found.append(Token(match[0], here, any(here.overlaps(each) for each in protected)))
+        while index < len(protected) and protected[index].end <= here.start:
+            index += 1
+        is_protected = index < len(protected) and here.overlaps(protected[index])
+        found.append(Token(match[0], here, is_protected))
     return found
 
 

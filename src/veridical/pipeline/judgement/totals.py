@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from veridical.core.assessment import Outcome, Savings, Summary
@@ -26,6 +27,8 @@ def summarise(
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
+    An answer of which more than half is hedged is `undetermined` where it would be grounded.
+
     `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
     it, and over what the text model took that found the claims. What came from the cache was paid
     for before.
@@ -39,7 +42,7 @@ def summarise(
     counts = Counter(verdict.status for verdict in checked)
     gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]
-    return Summary(
+    summary = Summary(
         outcome=_outcome(checked),
         sentences=sentences,
         claims_extracted=len(verdicts),
@@ -56,6 +59,9 @@ def summarise(
         cascade=savings if savings.asked_first else None,
         extraction=extraction,
     )
+    if summary.outcome is Outcome.GROUNDED and summary.mostly_hedged:
+        return replace(summary, outcome=Outcome.UNDETERMINED)
+    return summary
 
 
 def _total(values: Sequence[_Number | None]) -> _Number | None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veridical.core.assessment import Outcome
-from veridical.core.types import Span
+from veridical.core.types import Exclusion, Span
 from veridical.core.verdicts import Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
@@ -131,7 +131,7 @@ class _Terminal:
             style = _STYLES[min(tones, key=words.URGENCY.index)] if tones else ""
             text.append_text(self._ink(segment.span.of(answer), style))
             for verdict in owners:
-                if verdict.claim.span.end == segment.span.end and verdict.checked:
+                if verdict.claim.span.end == segment.span.end and _is_marked(verdict):
                     text.append_text(self._badge(verdict))
         text.rstrip()
         return text
@@ -219,3 +219,8 @@ def _quote(text: str) -> str:
     if len(line) <= _QUOTE_SHOWN:
         return line
     return f"{line[:_QUOTE_SHOWN]} … ({len(line) - _QUOTE_SHOWN:,} characters more)"
+
+
+def _is_marked(verdict: Verdict) -> bool:
+    """Say whether the answer shows a badge: on what was checked, and on what is hedged."""
+    return verdict.checked or verdict.claim.excluded is Exclusion.HEDGED

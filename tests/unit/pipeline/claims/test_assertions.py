@@ -164,6 +164,43 @@ def test_a_hedged_statement_is_excluded(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Guests may smoke indoors.",
+        "Dogs may enter.",
+        "Employees may take 30 days of leave.",
+        "The item may be returned within 30 days.",
+        "The drug may cause liver failure in 10 % of patients.",
+        "The drug may cause drowsiness.",
+        "Symptoms may occur in rare cases.",
+        "Prices may rise by 5 %.",
+        "It can lift 5 kg.",
+        "It could lift 5 kg.",
+        "Anyone can join.",
+    ],
+)
+def test_permission_ability_and_a_stated_risk_are_assertions(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The leak may be due to rust.",
+        "It may be caused by rust.",
+        "It may be related to the eagle.",
+        "It may have been built in 1850.",
+        "Guests may have smoked.",
+        "It may seem odd.",
+        "He may well win.",
+        "It might have been red.",
+    ],
+)
+def test_a_guess_is_hedged(text: str) -> None:
+    assert first(text).excluded is Exclusion.HEDGED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "The bridge may be red, but it collapsed in 2001.",
         "It collapsed in 2001, and it may be red.",
         "It collapsed in 2001; perhaps it was rust.",
