@@ -163,7 +163,7 @@ class Verifier:
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
         watch = _Watch(watcher)
-        claims = extract_claims(answer, known_ids=texts)
+        claims = extract_claims(answer, known_ids=texts, question=question)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
         claims = select(claims, rules)

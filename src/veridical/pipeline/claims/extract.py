@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
-from veridical.pipeline.claims.assertions import exclusion
+from veridical.pipeline.claims.assertions import exclusion, without_greeting
 from veridical.pipeline.claims.atomic import split_clauses
 from veridical.pipeline.claims.citations import find_marks, zero_based
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
-from veridical.pipeline.claims.headings import asserts
+from veridical.pipeline.claims.headings import asserts, may_answer, states_value
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
 from veridical.pipeline.claims.outline import places
 from veridical.pipeline.claims.parts import find_conjuncts
@@ -35,14 +35,19 @@ _MAX_FRAGMENT_WORDS = 6
 _MAYBE_ASSERTIVE = frozenset({None, Exclusion.HEDGED})
 
 
-def extract_claims(answer: str, known_ids: Collection[str] = ()) -> ClaimSet:
+def extract_claims(
+    answer: str, known_ids: Collection[str] = (), question: str | None = None
+) -> ClaimSet:
     """Return the claims of an answer, in text order, those not to be verified included.
 
-    A bracket whose content equals one of `known_ids` is a citation, whatever it looks like.
+    A bracket whose content equals one of `known_ids` is a citation, whatever it looks like. A bold
+    line that opens the answer to a `question`, or is all of an answer, may be what it says.
     """
     known = frozenset(known_ids)
     known |= zero_based(answer, known)
     sentences = list(_sentences(answer, known))
+    if sentences and (question is not None or len(sentences) == 1):
+        sentences[0] = replace(sentences[0], answers=True)
     claims = [claim for sentence in sentences for claim in sentence.claims()]
     numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
     return ClaimSet(tuple(numbered), len(sentences))
@@ -91,6 +96,7 @@ class _Sentence:
     marks: tuple[Mark, ...]
     footnotes: Footnotes
     index: int
+    answers: bool = False
 
     def claims(self) -> list[Claim]:
         """Return the claims of this sentence; at least one."""
@@ -109,12 +115,21 @@ class _Sentence:
     def _is_heading(self, text: str) -> bool:
         block = self.place.block
         if block.kind is ClaimKind.HEADING:
-            return bool(block.header) or not asserts(text)
+            return bool(block.header) or not self._states(text)
         is_source = self.place.in_sources or block.label is not None
         if not is_source:
             return False
         marked = any(mark.refs for mark in self.marks)
         return block.label in self.footnotes.targets or is_reference(text, marked=marked)
+
+    def _states(self, title: str) -> bool:
+        """Say whether a title is true or false: by its verb, its value, or as an answer."""
+        bold = self.prose.startswith(("**", "__"))
+        answers = self.answers and bold and may_answer(title)
+        announced = without_announcement(title)
+        if announced != title and has_finite_verb(announced):
+            return True
+        return answers or asserts(title) or states_value(title, bold=bold)
 
     def _row(self) -> Claim:
         block = self.place.block
@@ -229,7 +244,9 @@ def _bare(text: str) -> str:
     """Drop what states a confidence or announces an assertion."""
     rest = find_confidence(text).rest
     text = capitalised(rest) if rest != text else text
-    return without_announcement(without_tag(text))
+    text = without_announcement(without_tag(text))
+    behind = without_greeting(text)
+    return capitalised(behind) if behind != text else text
 
 
 def _as_sentence(text: str, *, alone: bool) -> str:
