@@ -91,7 +91,9 @@ def asserts(text: str) -> bool:
     verbs = [index for index in range(1, len(found)) if _is_verb(found, index)]
     # "Smoking causes cancer" asserts, "Key causes explained" does not.
     goes_on = any(index + 1 < len(found) for index in verbs)
-    return bool(verbs) and _has_content(body, _MIN_CONTENT_WORDS - 1 if goes_on else _MIN_CONTENT_WORDS)
+    return bool(verbs) and _has_content(
+        body, _MIN_CONTENT_WORDS - 1 if goes_on else _MIN_CONTENT_WORDS
+    )
 
 
 def states_value(text: str, *, bold: bool) -> bool:

@@ -38,7 +38,7 @@ _COURTESY = rf"""(?:(?:sure|certainly|yes|of\scourse|absolutely|unfortunately|sa
     )"""
 _ANNOUNCEMENT = re.compile(
     rf"""(?:
-      A:\s(?=\S+\s)
+      (?-i:A):\s(?=\S+\s)
     | (?:{_REMINDER}|consider|understand|know|mind|be\sadvised)
         (?:,\s(?:however|though|too|also),)?\sthat\s
     | (?:it(?:'|’|\si)s\s(?:also\s)?(?:important|worth|crucial|essential|interesting)\s
