@@ -77,9 +77,6 @@ Run node.js or main.py today.|It works.
 Visit https://example.com/a?b=c.d for more.|Thanks.
 Write to a.b@example.com.|We answer.
 The IP is 10.0.0.1.|It is local.
-She lost 4 kg.|Dr. Ames was there.
-It took 3 h.|We left.
-He was 5 ft. 6 in. tall.
 No. 5 is alive.
 The answer is no.|Nothing changed.
 He lives on Main St. in Boston.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
 from veridical.pipeline.claims.assertions import exclusion, without_greeting
 from veridical.pipeline.claims.atomic import split_clauses
-from veridical.pipeline.claims.citations import find_marks, zero_based
+from veridical.pipeline.claims.citations import alike, find_marks, zero_based
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
 from veridical.pipeline.claims.headings import asserts, may_answer, states_value
@@ -44,7 +44,7 @@ def extract_claims(
     line that opens the answer to a `question`, or is all of an answer, may be what it says.
     """
     known = frozenset(known_ids)
-    known |= zero_based(answer, known)
+    known |= zero_based(answer, known) | alike(answer, known)
     sentences = list(_sentences(answer, known))
     if sentences and (question is not None or len(sentences) == 1):
         sentences[0] = replace(sentences[0], answers=True)
