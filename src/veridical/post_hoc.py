@@ -131,7 +131,7 @@ class _Answer:
     async def stands_to(self, premises: Sequence[Source]) -> Verdict:
         """Return the verdict on the answer against premises: that on the worst of its claims."""
         found = extract_claims(self.text).claims
-        texts = [claim.text for claim in found if claim.assertive and not claim.vague]
+        texts = [claim.as_read for claim in found if claim.assertive and not claim.vague]
         if not texts or len(texts) > MOST_CLAIMS:
             texts = [self.text]
         return deciding(

@@ -242,7 +242,7 @@ class Verifier:
             elif claim.evidence_map is not None:
                 bound.append(_hinted(claim, binder))
             else:
-                bound.append(_Bound(claim, binder.bind(claim.text, citations)))
+                bound.append(_Bound(claim, binder.bind(claim.as_read, citations)))
         return binder, bound
 
     def _asker(
@@ -290,7 +290,7 @@ class Verifier:
         watch: _Watch | None = None,
     ) -> list[Verdict]:
         contexts = [
-            (item.claim.text, passages)
+            (item.claim.as_read, passages)
             for item in bound
             for passages in (item.binding.with_evidence, item.binding.without_evidence)
         ]
@@ -368,9 +368,9 @@ def _hinted(claim: Claim, binder: Binder) -> _Bound:
 
     Either way all sources are its evidence, and nothing is left when that is scrubbed.
     """
-    whole = binder.bind(claim.text, ())
+    whole = binder.bind(claim.as_read, ())
     named = claim.evidence_map.sources if claim.evidence_map else ()
-    hint = binder.bind(claim.text, [Citation(each, claim.span, each) for each in named])
+    hint = binder.bind(claim.as_read, [Citation(each, claim.span, each) for each in named])
     if hint.with_evidence == whole.with_evidence:
         return _Bound(claim, whole)
     return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)

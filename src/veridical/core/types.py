@@ -165,7 +165,8 @@ class Claim:
     """One verifiable assertion of the answer.
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
-    a shared subject put back. `parts` are its conjuncts, looked at only when the whole is not
+    a shared subject put back. `read_as` is the same with a name in place of the word that it begins
+    with and that points back, such as "It", if it is certain what that means. `parts` are its conjuncts, looked at only when the whole is not
     supported, or the sentences of one that has several. `weaker` is the claim with its quantifier
     or certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
     policy leaves it out.
@@ -184,6 +185,12 @@ class Claim:
     parts: tuple[Part, ...] = ()
     weaker: str | None = field(default=None, repr=False)
     evidence_map: EvidenceMap | None = None
+    read_as: str | None = field(default=None, repr=False)
+
+    @property
+    def as_read(self) -> str:
+        """What a backend reads, and evidence is looked for: the text, pointers replaced."""
+        return self.text if self.read_as is None else self.read_as
 
     @property
     def fragments(self) -> tuple[Part, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
+from veridical.pipeline.claims.antecedents import resolve
 from veridical.pipeline.claims.assertions import exclusion, without_greeting
 from veridical.pipeline.claims.atomic import split_clauses
 from veridical.pipeline.claims.citations import alike, find_marks, zero_based
@@ -25,7 +26,7 @@ from veridical.pipeline.claims.tables import row_text
 from veridical.pipeline.claims.vagueness import is_vague
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from veridical.pipeline.claims.citations import Mark
     from veridical.pipeline.claims.outline import Place
@@ -48,9 +49,41 @@ def extract_claims(
     sentences = list(_sentences(answer, known))
     if sentences and (question is not None or len(sentences) == 1):
         sentences[0] = replace(sentences[0], answers=True)
-    claims = [claim for sentence in sentences for claim in sentence.claims()]
+    claims = list(_named(sentences))
     numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
     return ClaimSet(tuple(numbered), len(sentences))
+
+
+def _named(sentences: Sequence[_Sentence]) -> Iterator[Claim]:
+    """Yield the claims, with what their first words point back to in the sentence before."""
+    before, paragraph = "", Span(0, 0)
+    for sentence in sentences:
+        claims = sentence.claims()
+        if sentence.place.block.span != paragraph:
+            before, paragraph = "", sentence.place.block.span
+        first, *others = claims
+        claims = [_with_name(first, before), *(_with_name(claim, "") for claim in others)]
+        yield from claims
+        before = claims[0].as_read if len(claims) == 1 and claims[0].assertive else ""
+
+
+def _with_name(claim: Claim, before: str) -> Claim:
+    """Put the name in place of the word that points back, in the claim as read and its parts."""
+    if not claim.assertive:
+        return claim
+    name = resolve(claim.text, before)
+    read_as = claim.text if name is None else name
+    texts: list[str] = []
+    for part in claim.parts:
+        ahead = texts[-1] if texts else before
+        texts.append(resolve(part.text, ahead) or part.text)
+    pairs = zip(claim.parts, texts, strict=True)
+    return replace(
+        claim,
+        read_as=name,
+        weaker=soften(read_as),
+        parts=tuple(replace(part, text=text) for part, text in pairs),
+    )
 
 
 def sentence_parts(claim: str) -> tuple[Part, ...]:
@@ -201,6 +234,8 @@ class _Sentence:
         if not claim.assertive:
             return claim
         parts = tuple(self._part(conjunct) for conjunct in find_conjuncts(masked, clause))
+        if any(exclusion(part.text) is not None for part in parts):
+            return claim
         return replace(claim, parts=parts)
 
     def _part(self, conjunct: Conjunct) -> Part:

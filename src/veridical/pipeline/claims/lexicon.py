@@ -67,7 +67,7 @@ SUBORDINATORS = word_set(
     " that which who whom whose where why how what wherever whenever whoever as than so given"
     " provided assuming suppose"
 )
-RELATIVES = word_set("which who whom whose where that when because if unless whether")
+RELATIVES = word_set("which who whom whose where whereby that when because if unless whether")
 REPORTING = word_set(
     "said says say saying stated states state claimed claims claim argued argues argue believed"
     " believes believe think thinks thought reported reports report announced announces noted"

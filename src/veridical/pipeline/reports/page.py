@@ -266,6 +266,8 @@ def _parts(verdict: Verdict) -> Iterator[PartLine]:
 
 def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     confidence = verdict.claim.confidence
+    if verdict.claim.read_as is not None:
+        yield "Read as", one_line(verdict.claim.read_as)
     if confidence is not None:
         how = "stated in the answer" if confidence.stated else "inferred from its wording"
         yield "Confidence", f"{figures.probability(confidence.value)}, {how}"

@@ -153,6 +153,8 @@ class _Terminal:
 
     def _rows(self, verdict: Verdict) -> Iterator[_Row]:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
+        if verdict.claim.read_as is not None:
+            yield self._row("read as", one_line(verdict.claim.read_as))
         yield self._row("why", f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
         if words.asked(verdict):
             yield self._row("p1", measured(verdict.p1))
