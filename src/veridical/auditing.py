@@ -262,13 +262,13 @@ class _Run:
         return policy if stated is None else replace(policy, target_confidence=stated)
 
     async def _read(self, claim: Claim, cites: tuple[str, ...], policy: Policy) -> Verdict:
-        readable = [*self.given.values(), *self.pool.nearest(claim.text, cites)]
+        readable = [*self.given.values(), *self.pool.nearest(claim.as_read, cites)]
         if not readable:
             status = Status.PHANTOM_CITATION if cites else Status.UNSUPPORTED
             rule = "cited_id_does_not_exist" if cites else NOTHING_TO_REST_ON
             return _unasked(claim, status, rule, policy.target_confidence, cites)
         verdict = await self.verifier.verify(
-            claim.text, readable, cites=cites, always_read=self._before(), policy=policy
+            claim.as_read, readable, cites=cites, always_read=self._before(), policy=policy
         )
         return replace(verdict, claim=replace(claim, citations=verdict.claim.citations))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain, compress, islice
 from typing import TYPE_CHECKING
 
@@ -157,7 +157,7 @@ def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interfac
 class _Call:
     """Evidence of the right shape, and what it is held to; the hasher is for its logs."""
 
-    evidence: Mapping[str, Sequence[str]]
+    evidence: Mapping[str, Sequence[str]] = field(repr=False)
     source: PreparedSource
     rules: Rules
     hasher: _Hasher

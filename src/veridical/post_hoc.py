@@ -127,8 +127,8 @@ def _without_premises(audited: Sequence[StepAudit]) -> PostHoc:
 class _Answer:
     """An answer, ready to be read against premises."""
 
-    text: str
-    question: str | None
+    text: str = field(repr=False)
+    question: str | None = field(repr=False)
     premises: Sequence[Source]
     verifier: Verifier
     policy: Policy | None
@@ -138,7 +138,7 @@ class _Answer:
     async def stands_to(self, premises: Sequence[Source]) -> Verdict:
         """Return the verdict on the answer against premises: that on the worst of its claims."""
         found = extract_claims(self.text).claims
-        texts = [claim.text for claim in found if claim.assertive and not claim.vague]
+        texts = [claim.as_read for claim in found if claim.assertive and not claim.vague]
         if not texts or len(texts) > MOST_CLAIMS:
             texts = [self.text]
         verdicts = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
 class Case:
     """One answer to check; what `check` takes as arguments."""
 
-    answer: str
-    sources: Sources
-    question: str | None = None
+    answer: str = field(repr=False)
+    sources: Sources = field(repr=False)
+    question: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Verifier:
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
         watch = _Watch(watcher)
-        claims = extract_claims(answer, known_ids=texts)
+        claims = extract_claims(answer, known_ids=texts, question=question)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
         claims = select(claims, rules, answer)
@@ -264,11 +264,11 @@ class Verifier:
         for claim in claims.claims:
             citations = resolve(claim.citations, sources)
             if not claim.verifiable:
-                bound.append(_Bound(claim, _unbound(citations), text=claim.text))
+                bound.append(_Bound(claim, _unbound(citations), text=claim.as_read))
             elif claim.evidence_map is not None:
                 bound.append(_worded(_hinted(claim, binder), binder))
             else:
-                binding = binder.bind(claim.text, citations, always)
+                binding = binder.bind(claim.as_read, citations, always)
                 bound.append(_worded(_Bound(claim, binding), binder))
         return binder, bound
 
@@ -451,9 +451,9 @@ def _hinted(claim: Claim, binder: Binder) -> _Bound:
 
     Either way all sources are its evidence, and nothing is left when that is scrubbed.
     """
-    whole = binder.bind(claim.text, ())
+    whole = binder.bind(claim.as_read, ())
     named = claim.evidence_map.sources if claim.evidence_map else ()
-    hint = binder.bind(claim.text, [Citation(each, claim.span, each) for each in named])
+    hint = binder.bind(claim.as_read, [Citation(each, claim.span, each) for each in named])
     if hint.with_evidence == whole.with_evidence:
         return _Bound(claim, whole)
     return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)
@@ -461,7 +461,7 @@ def _hinted(claim: Claim, binder: Binder) -> _Bound:
 
 def _worded(item: _Bound, binder: Binder) -> _Bound:
     """Return a claim with its quantities in the words of its evidence."""
-    text = worded_as_evidence(item.claim.text, item.binding.with_evidence)
+    text = worded_as_evidence(item.claim.as_read, item.binding.with_evidence)
     verbatim = binder.verbatim(text, item.binding.citations)
     return replace(item, text=text, verbatim=verbatim)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Stage
-from veridical.core.types import ClaimExtraction
+from veridical.core.types import ClaimExtraction, Exclusion, Skip
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
@@ -99,18 +99,29 @@ class Summary:
     flagged: Counts = Counts()
     passed: Counts = Counts()
 
+    @property
+    def hedged(self) -> int:
+        """How many statements were not verified because the answer does not commit to them."""
+        return self.skipped.get(Exclusion.HEDGED.value, 0)
+
+    @property
+    def mostly_hedged(self) -> bool:
+        """Whether more than half of what the answer states is hedged: such an answer is no pass."""
+        left_out = sum(self.skipped.get(skip.value, 0) for skip in Skip)
+        return self.hedged > self.claims_checked + left_out
+
 
 @dataclass(frozen=True)
 class Assessment:
     """One answer, its sources and the verdict on each of its claims."""
 
-    answer: str
-    sources: Mapping[str, Source]
+    answer: str = field(repr=False)
+    sources: Mapping[str, Source] = field(repr=False)
     claims: tuple[Verdict, ...]
     summary: Summary
     policy: Policy
     backend: BackendInfo
-    question: str | None = None
+    question: str | None = field(default=None, repr=False)
 
     @property
     def flagged(self) -> tuple[Verdict, ...]:

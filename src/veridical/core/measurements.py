@@ -23,10 +23,10 @@ class Query:
     reads both (`Reads.BOTH`).
     """
 
-    claim: str
-    context: str
-    question: str | None = None
-    whole: str | None = None
+    claim: str = field(repr=False)
+    context: str = field(repr=False)
+    question: str | None = field(default=None, repr=False)
+    whole: str | None = field(default=None, repr=False)
 
 
 class Estimator(StrEnum):

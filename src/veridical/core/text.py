@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Normalised:
     """A normalised text, and the way back to the original of `original_length` code points."""
 
-    text: str
+    text: str = field(repr=False)
     original_length: int
     _squeezed: _Offsets = field(repr=False, compare=False)
     _folded: _Offsets = field(repr=False, compare=False)

@@ -158,7 +158,7 @@ class Trace:
     The trace of a sub-goal holds the evidence that its claims cite elsewhere, too, hung under it.
     """
 
-    goal: str
+    goal: str = field(repr=False)
     nodes: tuple[TraceNode, ...]
     edges: tuple[TraceEdge, ...]
 

@@ -60,7 +60,7 @@ class Source:
     """One piece of evidence that a claim may cite by its `id`."""
 
     id: str
-    text: str
+    text: str = field(repr=False)
     path: str | None = None
 
     def __post_init__(self) -> None:
@@ -144,7 +144,7 @@ class Confidence:
 class Part:
     """A conjunct or sentence of a claim, no claim of its own, in words that stand alone."""
 
-    text: str
+    text: str = field(repr=False)
     span: Span
 
 
@@ -165,14 +165,15 @@ class Claim:
     """One verifiable assertion of the answer.
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
-    a shared subject put back. `parts` are its conjuncts, looked at only when the whole is not
+    a shared subject put back. `read_as` is the same with a name in place of the word that it begins
+    with and that points back, such as "It", if it is certain what that means. `parts` are its conjuncts, looked at only when the whole is not
     supported, or the sentences of one that has several. `weaker` is the claim with its quantifier
     or certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
     policy leaves it out.
     """
 
     id: str
-    text: str
+    text: str = field(repr=False)
     span: Span
     sentence: int
     kind: ClaimKind = ClaimKind.SENTENCE
@@ -182,8 +183,14 @@ class Claim:
     skipped: Skip | None = None
     vague: bool = False
     parts: tuple[Part, ...] = ()
-    weaker: str | None = None
+    weaker: str | None = field(default=None, repr=False)
     evidence_map: EvidenceMap | None = None
+    read_as: str | None = field(default=None, repr=False)
+
+    @property
+    def as_read(self) -> str:
+        """What a backend reads, and evidence is looked for: the text, pointers replaced."""
+        return self.text if self.read_as is None else self.read_as
 
     @property
     def fragments(self) -> tuple[Part, ...]:
@@ -300,7 +307,7 @@ class Passage:
     them decide nothing; from turn `FURTHER` on they can support a claim, and not oppose it.
     """
 
-    text: str
+    text: str = field(repr=False)
     pieces: tuple[Piece, ...]
     focus: tuple[Piece, ...] = ()
     relevance: float = 0.0

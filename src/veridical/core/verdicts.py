@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class Status(StrEnum):
     """What became of a claim; the order is the order of decision."""
 
-    UNDETERMINED = "undetermined"
     PHANTOM_CITATION = "phantom_citation"
+    UNDETERMINED = "undetermined"
     UNVERIFIABLE = "unverifiable"
     CONTRADICTED = "contradicted"
     SUPPORTED = "supported"
@@ -90,7 +90,7 @@ class EvidenceSpan:
 
     source: str
     span: Span
-    text: str
+    text: str = field(repr=False)
     role: Role
 
 
@@ -98,7 +98,7 @@ class EvidenceSpan:
 class PartVerdict:
     """The verdict on one part, or on the softened form, of a claim that was looked at again."""
 
-    text: str
+    text: str = field(repr=False)
     span: Span
     status: Status
     p1: Measurement

@@ -7,7 +7,7 @@ chapter 13), scored by cross-validation within a file.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ LONGEST_LOG_ODDS = 500.0
 class _Model:
     """Word counts of the supported and of the other claims, and the smoothed totals of both."""
 
-    supported: Counter[str]
-    other: Counter[str]
+    supported: Counter[str] = field(repr=False)
+    other: Counter[str] = field(repr=False)
     totals: tuple[int, int]
 
     @classmethod

@@ -6,7 +6,7 @@ Problems name keys and types, never text.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,7 +38,7 @@ class Row:
     """A labelled claim with its evidence; `cites` are the ids it cites, existing or not."""
 
     id: str
-    claim: str
+    claim: str = field(repr=False)
     sources: tuple[Source, ...]
     supported: bool
     label3: Label3 | None = None

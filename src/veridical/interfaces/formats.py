@@ -7,7 +7,7 @@ import json
 import logging
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from io import BytesIO
 from pathlib import PurePath
@@ -68,7 +68,7 @@ class Format(StrEnum):
 class Plain:
     """The text of a document; `remark` says what of it could not be read, if anything."""
 
-    text: str
+    text: str = field(repr=False)
     remark: str = ""
 
 

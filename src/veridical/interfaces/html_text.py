@@ -46,7 +46,7 @@ def html_to_text(html: str) -> str:
 class _Writer:
     """Collects text; breaks, spaces and list markers wait until text follows."""
 
-    out: list[str] = field(default_factory=list)
+    out: list[str] = field(default_factory=list, repr=False)
     breaks: int = 0
     space: bool = False
     marker: str = ""

@@ -26,7 +26,7 @@ class Record:
     """One source of a JSON document; `place` is where it stands."""
 
     id: str
-    text: str
+    text: str = field(repr=False)
     place: str
 
 

@@ -23,7 +23,7 @@ class Said:
     """One text of a log: who said it, and, of a tool's result, the id of the call."""
 
     role: Role
-    text: str
+    text: str = field(repr=False)
     call: str | None = None
 
 
@@ -63,8 +63,8 @@ class _Builder:
     steps: list[Step] = field(default_factory=list)
     waiting: list[Source] = field(default_factory=list)
     observations: set[str] = field(default_factory=set)
-    question: str | None = None
-    answer: list[str] = field(default_factory=list)
+    question: str | None = field(default=None, repr=False)
+    answer: list[str] = field(default_factory=list, repr=False)
     taken: Counter[str] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
 

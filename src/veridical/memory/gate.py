@@ -76,10 +76,10 @@ class _Found:
 class _Asked:
     """What is to be measured: a fact, its evidence, and what is remembered already."""
 
-    text: str
+    text: str = field(repr=False)
     sources: Sources
     policy: Policy
-    others: Mapping[str, str]
+    others: Mapping[str, str] = field(repr=False)
     found: _Found = field(default_factory=_Found)
 
 

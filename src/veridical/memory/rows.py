@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from secrets import token_hex
@@ -53,9 +53,9 @@ _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 class Statement:
     """A fact as it is handed in, looked at and found to be one."""
 
-    text: str
+    text: str = field(repr=False)
     participants: tuple[Participant, ...] = ()
-    relation: str | None = None
+    relation: str | None = field(default=None, repr=False)
     stated: float | None = None
     tier: Tier = Tier.LONG_TERM
     valid_from: datetime | None = None

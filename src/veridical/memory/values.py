@@ -51,7 +51,7 @@ class Participant:
     """An entity, and the role it has in a fact; "" for none in particular."""
 
     role: str
-    entity: str
+    entity: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Fact:
 
     id: str
     text: str = field(repr=False)
-    relation: str | None
+    relation: str | None = field(repr=False)
     participants: tuple[Participant, ...]
     tier: Tier
     state: State

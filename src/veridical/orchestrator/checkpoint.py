@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,8 +48,8 @@ class Case:
     none at all.
     """
 
-    sources: Mapping[str, str]
-    question: str | None
+    sources: Mapping[str, str] = field(repr=False)
+    question: str | None = field(repr=False)
     allowance: Allowance
     wanted: bool | None = None
 
@@ -159,10 +159,10 @@ def _noted(report: Report) -> Report:
 
 
 def _reason(report: Report) -> str:
-    """Return the commonest reason why claims could not be measured."""
+    """Return the commonest reason why claims could not be measured; else that most are hedged."""
     reasons = Counter(
         verdict.p1.reason.value
         for verdict in report.claims
         if verdict.status is Status.UNDETERMINED and isinstance(verdict.p1, Unmeasured)
     )
-    return reasons.most_common(1)[0][0] if reasons else ""
+    return reasons.most_common(1)[0][0] if reasons else "mostly_hedged"

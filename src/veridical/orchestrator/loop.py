@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
@@ -156,7 +156,7 @@ class _Decision:
 
     name: str
     final: bool = False
-    text: str | None = None
+    text: str | None = field(default=None, repr=False)
     failure: Failure | None = None
 
 

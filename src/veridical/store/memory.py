@@ -95,11 +95,11 @@ class Filter:
     key: str | None = None
     entities: Collection[str] = ()
     any_entity: bool = False
-    words: Sequence[str] = ()
+    words: Sequence[str] = field(default=(), repr=False)
     any_word: bool = False
     source: str | None = None
     tier: str | None = None
-    relation: str | None = None
+    relation: str | None = field(default=None, repr=False)
     states: Collection[str] | None = None
     at: datetime | None = None
     retracted: bool | None = None

@@ -160,8 +160,8 @@ def verdict(status: Status, claim: Claim = CLAIM) -> Verdict:
 
 def test_the_order_of_statuses_is_the_order_of_decision() -> None:
     assert [*Status] == [
-        "undetermined",
         "phantom_citation",
+        "undetermined",
         "unverifiable",
         "contradicted",
         "supported",

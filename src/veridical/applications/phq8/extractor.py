@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -296,7 +296,7 @@ class _Run:
 class _Answer:
     """Evidence of the right shape, its quotes not looked up yet."""
 
-    evidence: Mapping[str, list[str]]
+    evidence: Mapping[str, list[str]] = field(repr=False)
     deviations: tuple[Deviation, ...]
 
 

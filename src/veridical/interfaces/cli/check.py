@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,9 +116,9 @@ Config = options.Config
 class _Case:
     """What is checked: texts and question, and what of the sources could not be read."""
 
-    answer: str
+    answer: str = field(repr=False)
     sources: tuple[Source, ...]
-    question: str | None
+    question: str | None = field(repr=False)
     notices: tuple[Notice, ...]
 
 

@@ -105,19 +105,27 @@ def _is_heading(text: str) -> bool:
     return text.endswith((":", "：")) and not _GREETING.match(text) and not _says_something(text)
 
 
+def without_greeting(text: str) -> str:
+    """Drop the greeting or apology that a sentence opens with, if an assertion stands behind it."""
+    return _behind_greeting(text) or text if _GREETING.match(text) else text
+
+
 def _is_greeting(text: str) -> bool:
-    return bool(_GREETING.match(text)) and not _turns_into_assertion(text)
+    return bool(_GREETING.match(text)) and not _behind_greeting(text)
 
 
-def _turns_into_assertion(greeting: str) -> bool:
+def _behind_greeting(greeting: str) -> str:
+    """Return the first assertion that a greeting turns into; nothing if it does not."""
     rests = (greeting[turn.end() :] for turn in _TURN.finditer(greeting, 0, _MAX_GREETING))
     # A rest that greets again is left to its own turns: asking `exclusion` would recurse.
-    return any(
-        not (_STILL_GREETS.match(rest) or _GREETING.match(rest))
+    asserted = (
+        rest
+        for rest in rests
+        if not (_STILL_GREETS.match(rest) or _GREETING.match(rest))
         and has_finite_verb(rest)
         and exclusion(rest) is None
-        for rest in rests
     )
+    return next(asserted, "")
 
 
 def _is_question(text: str) -> bool:

@@ -30,6 +30,8 @@ _MAX_LENGTH = 2000
 _JOINT = re.compile(
     r";\s+(?:(?:and|but|while|whereas|yet|however|therefore|moreover|meanwhile|by contrast"
     r"|in contrast)\b,?\s+)?|,\s+(?:and|but|while|whereas)\s+"
+    # Behind a citation, which is masked, a clause of its own begins a new claim.
+    r"|(?<=\0)\s+(?:and|but|while|whereas)\s+"
 )
 _PAIRED = word_set("between both either neither whether respectively")
 _LEFT_BLOCKERS = RELATIVES | word_set("although though while since until before after how")

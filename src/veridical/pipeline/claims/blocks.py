@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import ClaimKind, Span
@@ -27,8 +27,8 @@ class Block:
     span: Span
     depth: int = -1
     quoted: bool = False
-    header: tuple[str, ...] = ()
-    label: str | None = None
+    header: tuple[str, ...] = field(default=(), repr=False)
+    label: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,21 @@
 """Citation marks: where they stand, and which ids they name.
 
-Which sources exist is not known here, so a bracket is a citation when its content looks like an id
-or equals one of the `known` ids. Code in backticks holds none.
+Which sources exist is not known here, so a bracket is a citation when its content looks like an id,
+equals one of the `known` ids, or is written in the manner of those. Code in backticks holds none.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
+from veridical.pipeline.claims.lexicon import has_any
 from veridical.pipeline.claims.raised import RAISED, is_citation, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
 _MAX_RANGE = 50
 _REACH = 30
@@ -36,7 +37,27 @@ _CANDIDATE = re.compile(
     r"|［(?P<wide>[^［］]{1,300})］"
     r"|【(?P<lens>[^【】]{1,200})】"
     r"|\((?P<paren>[^()\[\]]{1,300})\)"
+    r"|<(?:cite|citation|ref)(?:\s[^<>]{0,100})?>\s?(?P<element>[^<>]{1,100}?)\s?</(?:cite|citation|ref)>"
     rf"|{RAISED}"
+)
+# An id in running text: "According to S9", "as stated in S1", "(see S2)".
+_SPOKEN = re.compile(
+    r"\b(?:according to|as (?:shown|stated|described|reported|noted|discussed|mentioned|seen)"
+    r" (?:in|by)|based on|see|per|cf\.?)(?: the)?(?: (?:source|document|reference))? "
+    r"(?P<id>[^\W\d_]{1,20}[\w./-]*\w)(?![\w/-])",
+    re.IGNORECASE,
+)
+_SPEAKING = ("according to ", "as ", "based on ", "see ", "per ", "cf")
+_BRACKETED = re.compile(r"\[(?P<content>[^\[\]\n]{1,60})\](?!\()")
+_AT_AN_END = re.compile(r"\s*(?:[.,;:!?)\[|]|$)|\s+(?:and|then|but|while)\b", re.MULTILINE)
+_WORDY = re.compile(r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){0,3}$")
+# What editors put in brackets, in whatever style the ids are.
+_EDITORIAL = re.compile(
+    r"(?:sic|notes?|edit(?:ed)?|citation needed|emphasis (?:added|mine)|omitted|redacted|translated"
+    r"|laugh(?:s|ing|ter)?|applause|pause|inaudible|unclear|music|crosstalk|image|figure|table|link"
+    r"|name|date|your name|placeholder|blank|unknown|unnamed|deleted|removed|insert|todo|tbd|the|his"
+    r"|her|its|their|an?|and|or|of|in|to|is|was|were|are|has|had|not)$",
+    re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 _ITEM = re.compile(r"[^,;|，；、]+")
@@ -98,13 +119,61 @@ class Mark:
 
     span: Span
     refs: tuple[CitationRef, ...] = ()
-    words: str = ""
+    words: str = field(default="", repr=False)
 
 
 def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[Mark]:
     """Return the citation marks, links and images within `span`, in order."""
     found = _CANDIDATE.finditer(text, span.start, span.end)
-    return [mark for match in found if (mark := _read(match, text, known))]
+    marks = [mark for match in found if (mark := _read(match, text, known))]
+    if not known or not has_any(text[span.start : span.end], _SPEAKING):
+        return marks
+    spoken = (
+        mark
+        for mark in _spoken(text, span, known)
+        if not any(map(mark.span.overlaps, _spans(marks)))
+    )
+    return sorted([*marks, *spoken], key=lambda mark: mark.span)
+
+
+def alike(text: str, known: Collection[str]) -> frozenset[str]:
+    """Return the brackets, `[energy]`, that are written as those are that cite known ids in words.
+
+    Nothing unless the text cites such a one in brackets.
+    """
+    wordy = {each for each in known if _WORDY.match(each)}
+    if not wordy:
+        return frozenset()
+    found = list(_BRACKETED.finditer(text))
+    looks = {_look(match["content"]) for match in found if match["content"] in wordy}
+    return frozenset(
+        match[0]
+        for match in found
+        if match["content"] not in known
+        and _WORDY.match(match["content"])
+        and _look(match["content"]) in looks
+        and not _EDITORIAL.match(match["content"])
+        and _AT_AN_END.match(text, match.end())
+    )
+
+
+def _look(words: str) -> tuple[bool, int]:
+    """Return what ids in words have in common: a capital or none, one word or several."""
+    return words[:1].isupper(), min(2, len(re.split("[ -]", words)))
+
+
+def _spoken(text: str, span: Span, known: Collection[str]) -> Iterator[Mark]:
+    """Yield the ids in running text that are known, or one of a known series."""
+    for match in _SPOKEN.finditer(text, span.start, span.end):
+        name = match["id"]
+        has_sign = any(not character.isalpha() for character in name)
+        if has_sign and (name in known or _is_sibling(name, known)):
+            here = Span(*match.span("id"))
+            yield Mark(here, (CitationRef(name, here),))
+
+
+def _spans(marks: Sequence[Mark]) -> list[Span]:
+    return [mark.span for mark in marks]
 
 
 def zero_based(text: str, known: Collection[str]) -> frozenset[str]:
@@ -142,6 +211,8 @@ def _read(match: re.Match[str], text: str, known: Collection[str]) -> Mark | Non
         case "tagged" | "raised":
             before = text[max(0, match.start() - _REACH) : match.start()]
             ids = _ids(numbers(content), known) if is_citation(before) else []
+        case "element":
+            ids = _element_ids(content, known)
         case "lens":
             ids = _lens_ids(content, known)
         case "paren":
@@ -168,7 +239,7 @@ def _visible(content: str, known: Collection[str]) -> str:
 def _bracket_ids(
     match: re.Match[str], content: str, text: str, known: Collection[str]
 ) -> list[str]:
-    if content.strip() in known:
+    if content.strip() in known or (f"[{content}]" in known and not content.isdecimal()):
         return [content.strip()]
     ids = _ids(content[_LEAD.match(content).end() :], known)  # type: ignore[union-attr]
     if any(each in known for each in ids):
@@ -240,6 +311,13 @@ def _expand(item: str) -> list[str] | None:
     if not low < high <= low + _MAX_RANGE:
         return None
     return [f"{prefix}{number}" for number in range(low, high + 1)]
+
+
+def _element_ids(content: str, known: Collection[str]) -> list[str]:
+    """Read `<cite>S1</cite>`: numbers, known ids and those of a known series, no titles."""
+    ids = _ids(content, known)
+    cited = (each.isdecimal() or each in known or _is_sibling(each, known) for each in ids)
+    return ids if all(cited) else []
 
 
 def _lens_ids(content: str, known: Collection[str]) -> list[str]:

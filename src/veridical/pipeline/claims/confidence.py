@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from veridical.core.types import Confidence
+from veridical.pipeline.claims.lexicon import has_any
 
 _FIGURE = r"(?P<figure>\d{1,3}(?:[.,]\d+)?|\.\d+)\s?(?P<percent>%|percent\b|per cent\b)?"
 _STATISTICS = r"(?!\s+(?:interval|level|limit|band|region|bound|set|range|CI))"
@@ -47,6 +48,11 @@ _INFERRED = tuple(
         (r"\b(?:perhaps|maybe|possibly)\b", 0.5),
     )
 )
+# Every pattern above has one of these; most sentences have none and need no closer look.
+_HINTS = (
+    *("sure", "certain", "confiden", "definite", "undoubted", "unquestion", "doubt", "likely"),
+    *("probabl", "perhaps", "maybe", "possibl"),
+)
 _NEGATED = re.compile(r"\b(?:not|n't|n’t|never|hardly|as|how|equally|more|less)\s+(?:\w+\s+)?$")
 # "likely voters" says nothing about how sure the answer is.
 _ATTRIBUTIVE = re.compile(
@@ -60,11 +66,13 @@ class Stated:
     """A confidence found in a text, and the text without the phrase that stated it."""
 
     confidence: Confidence | None
-    rest: str
+    rest: str = field(repr=False)
 
 
 def find_confidence(text: str) -> Stated:
     """Return the stated confidence, else the one that certainty words imply, else None."""
+    if not has_any(text, _HINTS):
+        return Stated(None, text)
     for pattern in _STATED:
         match = pattern.search(text)
         value = _value(match) if match else None

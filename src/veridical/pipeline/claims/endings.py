@@ -1,7 +1,8 @@
 """Ends of sentences that nupunkt does not see.
 
 Its list of abbreviations was learnt from legal and scanned text and holds ordinary words (`enter`,
-`fish`, `car`, `Grenada`); it takes "B and C. He" for an initial; and it knows ASCII stops only.
+`fish`, `car`, `Grenada`) and units (`kg`, `h`); it takes "B and C. He" for an initial; and it knows
+ASCII stops only.
 """
 
 from __future__ import annotations
@@ -24,6 +25,16 @@ _STARTER = (
 _AFTER_LETTER = re.compile(r"(?<=[a-z,] )[A-Z]\. +" + _STARTER)
 _AFTER_NAME = re.compile(r"(?<![\w.'’-])[A-Z][a-z]{3,}\.[\"”’)]* +" + _STARTER)
 _AFTER_WORD = re.compile(r"(?<![\w.'’-])(?P<word>[a-z]{2,})\.[\"”’)]* +(?=[\"“‘'(\[]?[A-Z])")
+# A unit behind a figure ends a sentence before a capital: "lost 4 kg. Dr. Ames". Capital letters are
+# left out: they may be initials ("On May 5 J. Smith"). Bounded, so that time stays linear.
+_AFTER_UNIT = re.compile(
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty"
+    r"|sixty|hundred|thousand|million|half|few|several))[ \u00a0\u202f-]?"
+    r"(?:[kcdmµμnM]?(?:g|m|l|L|s|V|W|A|J|N|Hz|Pa|t|bar|mol|cal|Wh|eV)|[kMGTP]i?[bB]|[GT]Hz|[GT]W|h|hr|hrs|d|min|mins|sec|secs"
+    r"|wk|wks|mo|mos|yr|yrs|lb|lbs|oz|ft|in|mi|yd|yds|gal|pt|qt|ha|ac|sq|mph|kph|km/h|m/s|rpm|fps|dB|ppm|bpm|mmHg"
+    r"|k|m|mn|bn|tn|pct|pp|pts|bps)"
+    r"(?<!\d[VWAJNL])(?<! [VWAJNL])[²³]?\.[\"”’)]* +(?=[\"“‘'(\[]?[A-Z])"
+)
 _ABBREVIATIONS = word_set(
     "approx assoc dept univ corp assn govt intl natl misc temp orig incl excl resp figs refs"
     " vols chap secs eqns prof capt supp suppl trans illus cert proc appx pres messrs comm bros"
@@ -42,7 +53,7 @@ _SHORT_WORDS = word_set(
 
 def missed_ends(text: str) -> Iterator[int]:
     """Yield the offsets at which the next sentence starts, in no order."""
-    for pattern in (_OTHER_SCRIPTS, _AFTER_LETTER, _AFTER_NAME):
+    for pattern in (_OTHER_SCRIPTS, _AFTER_LETTER, _AFTER_NAME, _AFTER_UNIT):
         yield from (match.end() for match in pattern.finditer(text))
     for match in _AFTER_WORD.finditer(text):
         if _is_word(match["word"]):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
-from veridical.pipeline.claims.assertions import exclusion
+from veridical.pipeline.claims.antecedents import resolve
+from veridical.pipeline.claims.assertions import exclusion, without_greeting
 from veridical.pipeline.claims.atomic import split_clauses
-from veridical.pipeline.claims.citations import find_marks, zero_based
+from veridical.pipeline.claims.citations import alike, find_marks, zero_based
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
-from veridical.pipeline.claims.headings import asserts
+from veridical.pipeline.claims.headings import asserts, may_answer, states_value
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
 from veridical.pipeline.claims.outline import places
 from veridical.pipeline.claims.parts import find_conjuncts
@@ -25,7 +26,7 @@ from veridical.pipeline.claims.tables import row_text
 from veridical.pipeline.claims.vagueness import is_vague
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from veridical.pipeline.claims.citations import Mark
     from veridical.pipeline.claims.outline import Place
@@ -35,17 +36,54 @@ _MAX_FRAGMENT_WORDS = 6
 _MAYBE_ASSERTIVE = frozenset({None, Exclusion.HEDGED})
 
 
-def extract_claims(answer: str, known_ids: Collection[str] = ()) -> ClaimSet:
+def extract_claims(
+    answer: str, known_ids: Collection[str] = (), question: str | None = None
+) -> ClaimSet:
     """Return the claims of an answer, in text order, those not to be verified included.
 
-    A bracket whose content equals one of `known_ids` is a citation, whatever it looks like.
+    A bracket whose content equals one of `known_ids` is a citation, whatever it looks like. A bold
+    line that opens the answer to a `question`, or is all of an answer, may be what it says.
     """
     known = frozenset(known_ids)
-    known |= zero_based(answer, known)
+    known |= zero_based(answer, known) | alike(answer, known)
     sentences = list(_sentences(answer, known))
-    claims = [claim for sentence in sentences for claim in sentence.claims()]
+    if sentences and (question is not None or len(sentences) == 1):
+        sentences[0] = replace(sentences[0], answers=True)
+    claims = list(_named(sentences))
     numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
     return ClaimSet(tuple(numbered), len(sentences))
+
+
+def _named(sentences: Sequence[_Sentence]) -> Iterator[Claim]:
+    """Yield the claims, with what their first words point back to in the sentence before."""
+    before, paragraph = "", Span(0, 0)
+    for sentence in sentences:
+        claims = sentence.claims()
+        if sentence.place.block.span != paragraph:
+            before, paragraph = "", sentence.place.block.span
+        first, *others = claims
+        claims = [_with_name(first, before), *(_with_name(claim, "") for claim in others)]
+        yield from claims
+        before = claims[0].as_read if len(claims) == 1 and claims[0].assertive else ""
+
+
+def _with_name(claim: Claim, before: str) -> Claim:
+    """Put the name in place of the word that points back, in the claim as read and its parts."""
+    if not claim.assertive:
+        return claim
+    name = resolve(claim.text, before)
+    read_as = claim.text if name is None else name
+    texts: list[str] = []
+    for part in claim.parts:
+        ahead = texts[-1] if texts else before
+        texts.append(resolve(part.text, ahead) or part.text)
+    pairs = zip(claim.parts, texts, strict=True)
+    return replace(
+        claim,
+        read_as=name,
+        weaker=soften(read_as),
+        parts=tuple(replace(part, text=text) for part, text in pairs),
+    )
 
 
 def sentence_parts(claim: str) -> tuple[Part, ...]:
@@ -87,10 +125,11 @@ class _Sentence:
 
     place: Place
     span: Span
-    prose: str
+    prose: str = field(repr=False)
     marks: tuple[Mark, ...]
     footnotes: Footnotes
     index: int
+    answers: bool = False
 
     def claims(self) -> list[Claim]:
         """Return the claims of this sentence; at least one."""
@@ -109,12 +148,21 @@ class _Sentence:
     def _is_heading(self, text: str) -> bool:
         block = self.place.block
         if block.kind is ClaimKind.HEADING:
-            return bool(block.header) or not asserts(text)
+            return bool(block.header) or not self._states(text)
         is_source = self.place.in_sources or block.label is not None
         if not is_source:
             return False
         marked = any(mark.refs for mark in self.marks)
         return block.label in self.footnotes.targets or is_reference(text, marked=marked)
+
+    def _states(self, title: str) -> bool:
+        """Say whether a title is true or false: by its verb, its value, or as an answer."""
+        bold = self.prose.startswith(("**", "__"))
+        answers = self.answers and bold and may_answer(title)
+        announced = without_announcement(title)
+        if announced != title and has_finite_verb(announced):
+            return True
+        return answers or asserts(title) or states_value(title, bold=bold)
 
     def _row(self) -> Claim:
         block = self.place.block
@@ -186,6 +234,8 @@ class _Sentence:
         if not claim.assertive:
             return claim
         parts = tuple(self._part(conjunct) for conjunct in find_conjuncts(masked, clause))
+        if any(exclusion(part.text) is not None for part in parts):
+            return claim
         return replace(claim, parts=parts)
 
     def _part(self, conjunct: Conjunct) -> Part:
@@ -229,7 +279,9 @@ def _bare(text: str) -> str:
     """Drop what states a confidence or announces an assertion."""
     rest = find_confidence(text).rest
     text = capitalised(rest) if rest != text else text
-    return without_announcement(without_tag(text))
+    text = without_announcement(without_tag(text))
+    behind = without_greeting(text)
+    return capitalised(behind) if behind != text else text
 
 
 def _as_sentence(text: str, *, alone: bool) -> str:

@@ -8,7 +8,7 @@ from before it in place of pronouns; what it holds back the rules put back.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.text import normalise
@@ -69,8 +69,8 @@ def facts(text: str) -> tuple[str, ...]:
 class Vocabulary:
     """The facts of a sentence, and of what stands before it."""
 
-    sentence: frozenset[str]
-    before: frozenset[str]
+    sentence: frozenset[str] = field(repr=False)
+    before: frozenset[str] = field(repr=False)
 
     def has(self, fact: str) -> bool:
         """Say whether a claim of the sentence may have it: numbers do not come from elsewhere."""

@@ -1,4 +1,4 @@
-"""Headings, bold lines and lead-ins that assert something, as `It collapsed in 2001` does."""
+"""Headings, bold lines and lead-ins that assert something: `It collapsed in 2001`, `Total: $5`."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ _NAMES = word_set("may will can might must")
 # Third-person forms that are nouns as often: "Key features of Python 3".
 _NOUN_LIKE = word_set(
     "accounts appeals attracts calls causes claims controls covers displays exports features finds"
-    " flows follows forms hosts houses imports improves increases leads leaves lists lives looks"
+    " flows follows forms hosts houses imports increases leads leaves lists lives looks"
     " measures means moves needs notes offers plays ranks reaches reports returns rises runs shares"
-    " shows starts states stays supports takes turns uses varies works yields estimates retries"
+    " shows starts states stays supports takes turns uses works yields estimates retries"
 )
+# Endings of nouns that have no plural in mind: "Smoking causes cancer", "Key causes explained".
+_MASS_NOUN = re.compile(r"(?:.ing|[ts]ion|ism|ity|ness|ment|ance|ence|ine|cohol|acco|ise)$")
 # Participles that rarely are the verb of a title: "Lessons learned in 2001".
 _PARTICIPLES = word_set("based related needed required used learned involved compared made held")
 _FUNCTION_WORDS = (
@@ -62,11 +64,54 @@ _ANNOUNCES = re.compile(
 _REACH = 300
 
 
+_KEY_VALUE = re.compile(r"(?P<key>[^\W\d_][^:;.!?]{0,60}):\s+(?P<value>\S.*)$")
+# What numbers a part of a text rather than naming a property: "Part 2: Methods".
+_STRUCTURAL = re.compile(
+    r"(?:step|part|chapter|section|phase|stage|figure|fig|table|appendix|option|example|case|lesson"
+    r"|unit|module|topic|question|point|day|week|tip|note|q|problem|task|exercise|method|reason)\b",
+    re.IGNORECASE,
+)
+# Words of titles: what has one names a section and states nothing.
+_TITLE_WORD = re.compile(
+    r"\b(?:overview|introduction|intro|summary|background|details?|explanations?|analysis|answers?"
+    r"|discussions?|examples?|results?|methods?|conclusions?|guide|steps?|features?|benefits?"
+    r"|history|points?|findings?|notes?|references?|sources?|context|questions?|responses?|tips?"
+    r"|recommendations?|considerations?|limitations?|approach|comparison|contents?|basics"
+    r"|takeaways?|insights?|reasons?|causes?|effects?|definitions?|update|report|list)\b",
+    re.IGNORECASE,
+)
+_MAX_ANSWER_WORDS = 8
+
+
 def asserts(text: str) -> bool:
     """Say whether a title has a finite verb and enough content to be true or false."""
     body = _NUMBERING.sub("", text, count=1)
     body = without_question(body)
-    return has_main_verb(body) and _has_content(body)
+    found = words(body)
+    verbs = [index for index in range(1, len(found)) if _is_verb(found, index)]
+    # "Smoking causes cancer" asserts, "Key causes explained" does not.
+    goes_on = any(index + 1 < len(found) for index in verbs)
+    return bool(verbs) and _has_content(
+        body, _MIN_CONTENT_WORDS - 1 if goes_on else _MIN_CONTENT_WORDS
+    )
+
+
+def states_value(text: str, *, bold: bool) -> bool:
+    """Say whether a title gives a property its value: `Dosage: 5000 mg`.
+
+    In a heading the value is a figure; in a bold line it may be a word, such as a name.
+    """
+    pair = _KEY_VALUE.match(_NUMBERING.sub("", text, count=1))
+    if pair is None or _STRUCTURAL.match(pair["key"]) or _TITLE_WORD.search(text):
+        return False
+    has_figure = any(character.isdigit() for character in pair["value"])
+    return has_figure or (bold and len(words(pair["value"])) <= _MAX_ANSWER_WORDS)
+
+
+def may_answer(text: str) -> bool:
+    """Say whether a bold line may be the whole answer to a question: `Paris`, `12 %`."""
+    is_short = 0 < len(words(text)) <= _MAX_ANSWER_WORDS
+    return is_short and not _TITLE_WORD.search(text) and not text.endswith((":", "："))
 
 
 def without_question(title: str) -> str:
@@ -106,16 +151,31 @@ def _governs(found: list[str], index: int) -> bool:
     after = found[index + 1].lower() if index + 1 < len(found) else ""
     if before in PRONOUNS - DETERMINERS or after in DETERMINERS or after[:1].isdigit():
         return before not in DETERMINERS
+    if word in _NOUN_LIKE and _takes_object(found, index):
+        return True
     if word in _NOUN_LIKE | _PARTICIPLES or before in DETERMINERS | PREPOSITIONS or after == "by":
         return False
     return found[index][0].islower() or after in PREPOSITIONS
 
 
-def _has_content(text: str) -> bool:
+def _takes_object(found: list[str], index: int) -> bool:
+    """Say whether a word like `causes` stands between a mass noun and a thing in lower case."""
+    subject, after = found[index - 1], found[index + 1 : index + 2]
+    return (
+        found[index][0].islower()
+        and bool(_MASS_NOUN.search(subject))
+        and bool(after)
+        and after[0][0].islower()
+        and after[0] not in _FUNCTION_WORDS
+        and not is_regular_past(after[0])
+    )
+
+
+def _has_content(text: str, at_least: int) -> bool:
     found = words(text)
     content = [word for word in found if word.lower() not in _FUNCTION_WORDS]
     return (
         any(word[0].isdigit() for word in found)
         or any(word[0].isupper() and word != "I" for word in found[1:])
-        or len(content) >= _MIN_CONTENT_WORDS
+        or len(content) >= at_least
     )

@@ -1,15 +1,24 @@
 """Hedged statements: the author does not commit to them.
 
-`may not` before a plain verb, `may only`, "you may" and `may` in the language of contracts speak of
-permission and are assertions. A hedge that someone else is reported to have made, or that stands in
-a subordinate clause or a quotation, does not hedge the main clause; nor does one in another clause.
+`may` hedges before a state ("may be red", "may have been"), and before an event without an object
+or a figure ("prices may rise"). Else it speaks of permission ("guests may smoke indoors") or of a
+risk that is stated ("may cause liver failure in 10 % of patients"), and these are assertions, as is
+what someone `can` or `could` do. A hedge that someone else is reported to have made, or that stands
+in a subordinate clause or a quotation, does not hedge the main clause; nor does one in another
+clause.
 """
 
 from __future__ import annotations
 
 import re
 
-from veridical.pipeline.claims.lexicon import has_finite_verb
+from veridical.pipeline.claims.lexicon import (
+    AMBIGUOUS_PAST,
+    has_any,
+    has_finite_verb,
+    is_regular_past,
+    word_set,
+)
 
 # Case matters in the first: "May 5", "Theresa May" and "Might and Magic" are names.
 _HEDGE = re.compile(
@@ -27,10 +36,64 @@ _HEDGE = re.compile(
     r"|\b(?i:there is|there's|there’s) a (?:\w+ )?(?:chance|possibility) that\b"
     r"|\b(?i:I am|I'm|I’m|we are) (?:not (?:\w+ )?(?:sure|certain)|unsure|uncertain)\b"
 )
+# Every hedge has one of these; without them, most sentences need no closer look.
+_HINTS = (
+    *(
+        "may",
+        "might",
+        "could",
+        "possibl",
+        "plausibl",
+        "conceivabl",
+        "perhaps",
+        "presumabl",
+        "supposed",
+    ),
+    *("in my ", "knowledge", "i know", "if i ", "seem", "appear", "clear", "certain", "unknown"),
+    *("chance", "possibility", "sure", " think", " believe", " guess", " suppose", " assume"),
+    *(" suspect", " imagine"),
+)
 # How far around a hedge to look for what governs it; without a bound, time grows with the square.
 _REACH = 300
 _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
+# The verb that `may` governs, and what follows it in its clause.
+_GOVERNED = re.compile(
+    r"may (?:(?:also|sometimes|occasionally|rarely|often|even|still|in turn) ){0,2}"
+    r"(?P<verb>(?!not\b)[a-z][a-z-]*)\b(?P<rest>[^.;:!?]{0,200})"
+)
+# "may be returned" is a permission, "may be caused", "may be known" and "may be built by" are guesses.
+_PASSIVE = re.compile(
+    r" (?:also |freely |only )?(?P<participle>[a-z]+)\b(?! by\b| to (?:be|have)\b)"
+)
+_PARTICIPLES = AMBIGUOUS_PAST | word_set(
+    "taken given eaten driven written chosen drawn worn thrown withdrawn broken"
+)
+_RELATIONS = word_set(
+    "caused related linked associated connected involved affected based biased inclined interested"
+    " concerned located situated named supposed needed required expected hundred found left lost meant"
+)
+# Verbs of states and of what happens by itself: nobody is allowed to do that.
+_NOT_DONE = word_set(
+    "have seem appear look sound become remain exist belong consist contain know think believe want"
+    " need like feel understand remember mean matter depend vary differ rise fall rain snow happen"
+    " occur come arise grow drop shrink fail fade melt freeze die well possibly perhaps"
+)
+_STATES = word_set(
+    "have seem appear look sound exist belong know think believe want need like feel understand"
+    " remember mean matter depend well possibly perhaps"
+)
+_FIGURE = re.compile(
+    r"\d|%|\b(?:percent|per cent|rare(?:ly)?|common(?:ly)?|half|thirds?|quarters?)\b"
+    r"|\bin (?:some|most|many|few|severe|extreme|certain) (?:cases|people|patients|users)\b"
+)
+# Those who can be allowed something: "guests may smoke".
+_PERSON = re.compile(
+    r"\b(?:[a-z]+(?:ees|ers|ors|ists|ants|ents)|guests?|people|persons?|adults?|child(?:ren)?|wo?men"
+    r"|staff|citizens?|pupils?|pets|dogs|members?|everyone|everybody|he|she|we|they|families|minors)"
+    r"(?: [a-z]+){0,2} $",
+    re.IGNORECASE,
+)
 _CONTRACT = re.compile(
     r"\bshall\b|\b(?i:licensee|licensor|lessee|lessor|landlord|recipient)\b|\b(?:Part(?:y|ies)|Licens(?:ee|or)|Recipient|Discloser|Tenant|Landlord|Customer"
     r"|Supplier|Agreement"
@@ -71,6 +134,8 @@ _SUBORDINATE = re.compile(
 
 def is_hedged(text: str) -> bool:
     """Say whether the main clause of a sentence is hedged."""
+    if not has_any(text, _HINTS):
+        return False
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     return _is_hedged_between(bare, 0, len(bare)) and not _asserts_elsewhere(bare)
 
@@ -107,7 +172,28 @@ def _is_permission(text: str, start: int) -> bool:
         _PERMISSION.match(text, start)
         or _CONTRACT.search(text, max(0, start - _REACH), start + _REACH)
         or _YOU_MAY.search(text[max(0, start - 30) : start])
+        or _states(text, start)
     )
+
+
+def _states(text: str, start: int) -> bool:
+    """Say whether `may` stands before what can be allowed, or before a risk that is stated."""
+    governed = _GOVERNED.match(text, start)
+    if governed is None:
+        return False
+    verb, rest = governed["verb"], governed["rest"]
+    if verb == "be":
+        return _is_allowed(rest)
+    if verb in _NOT_DONE:
+        return verb not in _STATES and bool(_FIGURE.search(rest))
+    return bool(rest.strip(" ,")) or bool(_PERSON.search(text[max(0, start - 60) : start]))
+
+
+def _is_allowed(rest: str) -> bool:
+    """Say whether `may be` is followed by the participle of what someone does."""
+    passive = _PASSIVE.match(rest)
+    done = passive["participle"] if passive else ""
+    return (done in _PARTICIPLES or is_regular_past(done)) and done not in _RELATIONS
 
 
 def _is_subordinate(before: str) -> bool:

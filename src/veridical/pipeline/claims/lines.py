@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 # The same ends of line as str.splitlines.
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
@@ -22,7 +22,7 @@ class Line:
 
     start: int
     end: int
-    content: str
+    content: str = field(repr=False)
     indent: int
     blank_before: bool
     quoted: bool

@@ -154,6 +154,7 @@ class _Run:
         claim = replace(
             rule,
             text=text,
+            read_as=None,
             span=span,
             citations=refs,
             confidence=stated or find_confidence(text).confidence,

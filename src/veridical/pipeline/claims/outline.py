@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import ClaimKind
@@ -29,13 +29,13 @@ class Place:
     """A block, the lead-in it continues ("The symptoms are:") and whether it lists a source."""
 
     block: Block
-    lead_in: str = ""
+    lead_in: str = field(default="", repr=False)
     in_sources: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _LeadIn:
-    text: str
+    text: str = field(repr=False)
     depth: int
 
 

@@ -1,9 +1,9 @@
-"""The conjuncts of a claim that share its subject, each rewritten to stand alone."""
+"""The conjuncts of a claim: clauses of their own, or what shares its subject, made to stand alone."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
@@ -19,7 +19,13 @@ from veridical.pipeline.claims.lexicon import (
     is_regular_past,
     word_set,
 )
-from veridical.pipeline.claims.syntax import finite_verb, protected_spans, tokens_of
+from veridical.pipeline.claims.syntax import (
+    clause_verb,
+    finite_verb,
+    is_past,
+    protected_spans,
+    tokens_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +35,13 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 1000
 _MAX_ITEM_WORDS = 6
 _AND = re.compile(r"\s*,?\s+(?:and|but)\s+(?:(?:then|also|later|now|currently)\s+)?")
+_CLAUSE_JOINT = re.compile(
+    r"\s*[,;]?\s+(?:and|but|while|whereas)\s+(?:(?:also|then|meanwhile)\s+)?|\s*;\s+"
+)
+# A time or place in front that holds of the whole sentence: "In 2019, ".
+_ADJUNCT = re.compile(
+    r"(?:In|On|At|By|During|Since|Until|From|As of|Within|Throughout) [^,;:]{1,60},\s+"
+)
 _COMMA = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+")
 _PLURAL = word_set("are were have do")
 _BE_OR_HAVE = word_set("is are was were has have had")
@@ -59,7 +72,13 @@ def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
     if len(clause) > _MAX_LENGTH:
         return []
     protected = protected_spans(masked)
+    adjunct = _ADJUNCT.match(masked, clause.start, clause.end)
+    if adjunct:
+        rest = Span(adjunct.end(), clause.end)
+        return _with_adjunct(Span(*adjunct.span()), _clauses(masked, rest, protected))
     tokens = tokens_of(masked, clause, protected)
+    if found := _clauses(masked, clause, protected):
+        return found
     verb = finite_verb(tokens)
     if verb is None or is_blocked(tokens):
         return []
@@ -67,11 +86,47 @@ def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
     return reading.predicates() or reading.objects()
 
 
+def _clauses(masked: str, clause: Span, protected: Sequence[Span]) -> list[Conjunct]:
+    """Return the clauses that each have a subject and a verb; none if they are not certain."""
+    tokens = tokens_of(masked, clause, protected)
+    if is_blocked(tokens):
+        return []
+    joints = [Span(*m.span()) for m in _CLAUSE_JOINT.finditer(masked, clause.start, clause.end)]
+    joints = [joint for joint in joints if not any(joint.overlaps(each) for each in protected)]
+    spans: list[Span] = []
+    start = clause.start
+    for joint, end in zip(joints, [*(j.start for j in joints[1:]), clause.end], strict=False):
+        left = tokens_of(masked, Span(start, joint.start), protected)
+        right = tokens_of(masked, Span(joint.end, end), protected)
+        if _are_clauses(left, right):
+            spans.append(Span(start, joint.start))
+            start = joint.end
+    return [Conjunct((), span) for span in (*spans, Span(start, clause.end))] if spans else []
+
+
+def _are_clauses(left: Sequence[Token], right: Sequence[Token]) -> bool:
+    """Say whether both have a subject and a verb, and neither hangs on the other."""
+    first, second = clause_verb(left), clause_verb(right)
+    if first is None or second is None or governs(left) or is_past(right[0].word):
+        return False
+    # "The man injured in Paris and the woman killed in Rome were friends"
+    sure = left[first].word in FINITE or any(is_past(each.word) for each in right[second:])
+    return sure or not any(is_past(each.word) for each in right[:second])
+
+
+def _with_adjunct(adjunct: Span, clauses: Sequence[Conjunct]) -> list[Conjunct]:
+    """Put an adjunct, which holds of all clauses, in front of each but the first, which has it."""
+    if not clauses:
+        return []
+    first = Conjunct((), Span(adjunct.start, clauses[0].span.end))
+    return [first, *(Conjunct((adjunct,), each.span) for each in clauses[1:])]
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """A clause with its subject (`tokens[:verb]`) and its finite verb found."""
 
-    masked: str
+    masked: str = field(repr=False)
     clause: Span
     protected: tuple[Span, ...]
     tokens: tuple[Token, ...]
@@ -131,7 +186,7 @@ class _Reading:
             return True
         if word in PRESENT:
             return after.word in DETERMINERS | PREPOSITIONS or after.capitalised
-        both_past = _is_past(left) and _is_past(word)
+        both_past = is_past(left) and is_past(word)
         return both_past and (after.word in DETERMINERS or after.capitalised)
 
     def _shared_auxiliary(self, right: Sequence[Token]) -> Span | None:
@@ -181,14 +236,10 @@ class _Reading:
         return [t for t in self.tokens if start <= t.span.start and t.span.end <= end]
 
 
-def _is_past(word: str) -> bool:
-    return word in PAST or word in AMBIGUOUS_PAST or is_regular_past(word)
-
-
 def _is_no_thing(token: Token) -> bool:
     """Say whether an item starts like a participle or an addition: `including B`, `taken to`."""
     word = token.word
-    return word in PREPOSITIONS or _is_past(word) or word.endswith(("ing", "en")) or word == "such"
+    return word in PREPOSITIONS or is_past(word) or word.endswith(("ing", "en")) or word == "such"
 
 
 def _is_apposition(words: Sequence[Sequence[Token]]) -> bool:

@@ -38,7 +38,6 @@ _TAG = re.compile(
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+.!|>~-])")
 _DUNDER = re.compile(r"__\w+__$")
 _CONTROL = re.compile(r"[\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff\u200b\u2060\u00ad]")
-_SPACE = re.compile(r"\s+")
 
 _HOLES = re.compile(r"\x00(?:(?:\s?(?:[,;–-]|and|&|or))?\s?\x00)+")
 _BY_SOURCE = re.compile(
@@ -94,10 +93,8 @@ def without_markup(text: str, *, backticks: bool = False) -> str:
 
 def mend(text: str) -> str:
     """Collapse white space and close the holes that removed marks have left."""
-    text = _SPACE.sub(" ", _CONTROL.sub("", text)).strip()
-    if _HOLE in text:
-        text = _close_holes(text)
-    return _SPACE.sub(" ", text).strip()
+    text = " ".join(_CONTROL.sub("", text).split())
+    return " ".join(_close_holes(text).split()) if _HOLE in text else text
 
 
 def _without_emphasis(text: str) -> str:

@@ -1,4 +1,7 @@
-"""Openings that announce an assertion, and tags that ask for assent: no part of the claim."""
+"""Openings that announce an assertion or are polite about it, and tags that ask for assent.
+
+None of them is part of the claim.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,34 @@ _REMINDER = (
     r"(?:note|remember|recall|notice|observe|keep\sin\smind|bear\sin\smind|be\s(?:also\s)?aware"
     r"|(?:do\snot|don(?:'|’)t|never)\sforget)"
 )
+_SAY = (
+    r"(?:say|tell|report|inform|announce|confirm|share|note|add|advise|clarify|state|explain|admit"
+    r"|mention|stress|emphasi[sz]e|assure|point\sout|let\syou\sknow)(?:\s(?:you|everyone|with\syou))?"
+)
+_I_AM = r"(?:i|we)(?:(?:'|’)(?:m|re)|\s(?:am|are))\s(?:very\s|really\s|so\s|truly\s|deeply\s)?"
+# "I'm sorry to say that", "I'm afraid", "I can confirm that", "As an AI, I know that".
+_COURTESY = rf"""(?:(?:sure|certainly|yes|of\scourse|absolutely|unfortunately|sadly)[,!.]\s)?(?:
+      {_I_AM}(?:sorry|afraid|happy|glad|pleased|delighted|sad|proud|thrilled|excited|relieved)
+        \s(?:to|that\si\shave\sto|i\scan)\s(?:also\s)?{_SAY}(?:\sthat|,|:)?\s(?!about\b|of\b|if\b|how\b|what\b)
+    | {_I_AM}afraid\s(?:that\s)?(?!of\b|to\b|so\b|not\b)
+    | (?:i|we)\s(?:deeply\s)?regret\sto\s{_SAY}(?:\sthat)?\s
+    | (?:i|we)(?:\s(?:can|must|should|have\sto|want\sto|need\sto|would\slike\sto|will)|(?:'|’)(?:d\slike\sto|ll))
+        \s(?:also\s|just\s|definitely\s|gladly\s)?{_SAY}\sthat\s
+    | as\san?\s(?:ai|artificial\sintelligence|llm|(?:large\s)?language\smodel)\b[^,.]{{0,40}},\s
+        (?:i\s(?:do\s)?(?:know|understand|believe\sin)\sthat\s
+          |i\s(?:am|was)\s(?:aware|trained\sto\sknow)\sthat\s
+          |i\s(?:can|must|should)\s{_SAY}\sthat\s
+          |(?!(?:i|my|we|our)\b))
+    )"""
 _ANNOUNCEMENT = re.compile(
     rf"""(?:
-      A:\s(?=\S+\s)
+      (?-i:A):\s(?=\S+\s)
     | (?:{_REMINDER}|consider|understand|know|mind|be\sadvised)
         (?:,\s(?:however|though|too|also),)?\sthat\s
     | (?:it(?:'|’|\si)s\s(?:also\s)?(?:important|worth|crucial|essential|interesting)\s
         (?:to\s(?:note|remember|mention|recognize|understand)|noting|mentioning|remembering)\sthat\s)
     | (?:important\s)?note:\s | (?:please\s)?note,\s
+    | {_COURTESY}
     )""",
     re.IGNORECASE | re.VERBOSE,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
@@ -33,6 +33,7 @@ _ADVERBS = word_set(
     " never always sometimes finally first second yesterday tomorrow already even just only not"
     " nor so yet please"
 )
+_CLAUSE_PRONOUNS = word_set("it they he she")
 _POSSESSIVES = word_set("its their his her our your my")
 _TOKEN = re.compile(r"\w[\w'’.-]*\w|\w|[,:;–—]")
 _PROTECTED = re.compile(
@@ -46,7 +47,7 @@ _MARKUP = re.compile(r"[*`]")
 class Token:
     """A word or a separating punctuation mark of a sentence."""
 
-    text: str
+    text: str = field(repr=False)
     span: Span
     protected: bool = False
 
@@ -82,11 +83,15 @@ def protected_spans(masked: str) -> list[Span]:
 
 
 def tokens_of(masked: str, span: Span, protected: Sequence[Span]) -> list[Token]:
-    """Return the words and separators of `masked` within `span`."""
+    """Return the words and separators of `masked` within `span`; `protected` is in order."""
     found: list[Token] = []
+    index = 0
     for match in _TOKEN.finditer(masked, span.start, span.end):
         here = Span(*match.span())
-        found.append(Token(match[0], here, any(here.overlaps(each) for each in protected)))
+        while index < len(protected) and protected[index].end <= here.start:
+            index += 1
+        is_protected = index < len(protected) and here.overlaps(protected[index])
+        found.append(Token(match[0], here, is_protected))
     return found
 
 
@@ -103,6 +108,66 @@ def finite_verb(tokens: Sequence[Token]) -> int | None:
                 return None
             return index if index + 1 < len(tokens) else None
     return None
+
+
+def clause_verb(tokens: Sequence[Token]) -> int | None:
+    """Return the index of the finite verb of a clause whose subject may be a pronoun; None if unsure.
+
+    Unlike `finite_verb`, the verb may be the last word, and a possessive may open the subject.
+    """
+    if len(tokens) > 1 and tokens[0].word in _CLAUSE_PRONOUNS:
+        return 1 if _is_finite(tokens, 1) else None
+    if tokens and tokens[0].word in _POSSESSIVES:
+        rest = clause_verb(tokens[1:])
+        return None if rest is None else rest + 1
+    if not tokens or not _opens_subject(tokens[0]):
+        return None
+    for index in range(1, min(len(tokens), _MAX_SUBJECT)):
+        word = tokens[index].word
+        if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
+            return None
+        if _is_finite(tokens, index):
+            return None if tokens[index - 1].word in {"and", "or", "but"} else index
+    return None
+
+
+def _is_finite(tokens: Sequence[Token], index: int) -> bool:
+    """Say whether a word is a verb in the past or present, with or without an object."""
+    if _is_verb(tokens, index) or _measures(tokens, index):
+        return True
+    token, rest = tokens[index], tokens[index + 1 :]
+    if not is_past(token.word) or token.text[0].isupper():
+        return False
+    # "The man injured in Paris ... were": a participle, if a surer verb follows.
+    if any(each.word in AUXILIARIES or each.word in PAST for each in rest):
+        return False
+    if not rest:
+        return all(each.capitalised for each in tokens[:index])
+    named = all(each.capitalised for each in tokens[:index])
+    if rest[0].word in PREPOSITIONS:
+        # "rose by 5", but not "a woman jailed for theft"
+        return (named and rest[0].word != "by") or any(t.text[0].isdigit() for t in rest[1:2])
+    return named or tokens[0].word in DETERMINERS
+
+
+def _measures(tokens: Sequence[Token], index: int) -> bool:
+    """Say whether a word is the verb of `The plan costs 5 dollars`."""
+    after = tokens[index + 1 : index + 2]
+    return (
+        index > 1
+        and tokens[0].word in DETERMINERS
+        and tokens[index].text.islower()
+        and tokens[index].word.endswith("s")
+        and tokens[index - 1].text.isalpha()
+        and tokens[index - 1].word not in DETERMINERS | PREPOSITIONS
+        and bool(after)
+        and after[0].text[0].isdigit()
+    )
+
+
+def is_past(word: str) -> bool:
+    """Say whether a lower-case word looks like a past form, one that may be a participle too."""
+    return word in PAST or word in AMBIGUOUS_PAST or is_regular_past(word)
 
 
 def _opens_subject(token: Token) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,7 +52,7 @@ class Turn:
 class Transcript:
     """A text and its turns, in order; without turns it is plain text."""
 
-    text: str
+    text: str = field(repr=False)
     turns: tuple[Turn, ...] = ()
     kind: TranscriptKind = TranscriptKind.PLAIN
 

@@ -6,7 +6,7 @@ The same shape comes from OpenAI, vLLM, llama.cpp (over HTTP and in process), Ol
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
@@ -25,9 +25,9 @@ class Completion:
     says whether the limit on its tokens ended it.
     """
 
-    top: tuple[tuple[str, float], ...] | None
+    top: tuple[tuple[str, float], ...] | None = field(repr=False)
     usage: Usage | None
-    text: str = ""
+    text: str = field(default="", repr=False)
     cut_off: bool = False
 
     @property

@@ -6,7 +6,7 @@ sends one `Batch` and returns a `Reply`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ class Choice:
 class Batch:
     """What one request carries: a context to judge by, and questions, the shortest first."""
 
-    state: str
+    state: str = field(repr=False)
     choices: tuple[Choice, ...]
 
     def halves(self) -> tuple[Batch, Batch]:

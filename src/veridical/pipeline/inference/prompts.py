@@ -8,7 +8,7 @@ claim between quotes (`core.fencing`).
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -65,9 +65,9 @@ class Prompt:
     What comes before `claim` is the same for all claims of one context and question.
     """
 
-    system: str
-    context: str
-    claim: str
+    system: str = field(repr=False)
+    context: str = field(repr=False)
+    claim: str = field(repr=False)
 
     @property
     def user(self) -> str:

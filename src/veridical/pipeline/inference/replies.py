@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Unmeasured
@@ -24,7 +24,7 @@ class Reply:
     `model`, `usage` and `cost_usd` are those of the whole request, None where unknown.
     """
 
-    answers: Mapping[str, Mapping[str, object] | Unmeasured]
+    answers: Mapping[str, Mapping[str, object] | Unmeasured] = field(repr=False)
     model: str | None = None
     usage: Usage | None = None
     cost_usd: float | None = None

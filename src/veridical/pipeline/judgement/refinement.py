@@ -172,7 +172,12 @@ def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
         budget=budget(verdict.budget.target, verdict.p0, p1),
         dependence=dependence(verdict.p0, p1),
     )
-    return noted(refined, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
+    return noted(
+        refined,
+        policy,
+        partly_scored=Note.PARTLY_SCORED in verdict.notes,
+        elsewhere=Note.SUPPORTED_BY_UNCITED_SOURCE in verdict.notes,
+    )
 
 
 def _softened(verdict: Verdict, reading: Reading, policy: Policy) -> Verdict:

@@ -33,12 +33,12 @@ def decide(
 ) -> Decision:
     """Return the first status whose rule applies; `unsupported` if none does.
 
-    What asserts nothing, or was left out, is not measured, but a citation in it still has to exist.
+    A citation has to exist whether or not the claim could be measured, or asserts anything.
     """
-    if isinstance(p1, Unmeasured) and claim.verifiable:
-        return Decision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if not all(citation.resolved for citation in citations):
         return Decision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
+    if isinstance(p1, Unmeasured) and claim.verifiable:
+        return Decision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if claim.skipped is not None:
         return Decision(Status.UNDETERMINED, f"skipped:{claim.skipped}")
     if claim.excluded is not None or isinstance(p1, Unmeasured):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.assessment import Counts, Outcome, Savings, Summary
@@ -28,6 +29,8 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
 ) -> Summary:
     """Return the totals of a check; the outcome of no claims is `nothing_to_check`.
 
+    An answer of which more than half is hedged is `undetermined` where it would be grounded.
+
     `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
     it, failures that were billed among it, and over what the text model took that found the claims.
     What came from the cache was paid for before. Where nothing was asked, they are None.
@@ -41,7 +44,7 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     counts = Counter(verdict.status for verdict in checked)
     gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]
-    return Summary(
+    summary = Summary(
         outcome=_outcome(checked),
         sentences=sentences,
         claims_extracted=len(verdicts),
@@ -59,6 +62,9 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
         flagged=_counts(v for v in checked if v.flagged),
         passed=_counts(v for v in checked if v.status is Status.SUPPORTED),
     )
+    if summary.outcome is Outcome.GROUNDED and summary.mostly_hedged:
+        return replace(summary, outcome=Outcome.UNDETERMINED)
+    return summary
 
 
 def _counts(verdicts: Iterable[Verdict]) -> Counts:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Binding, Claim, Passage, Source
+    from veridical.core.types import Binding, Citation, Claim, Passage, Source
     from veridical.pipeline.judgement.aggregation import Reading
 
 SHOWN = 4
@@ -45,7 +45,12 @@ def judge(
         taken=with_evidence.taken + without.taken,
     )
     verdict = scored(verdict, binding.with_evidence, with_evidence)
-    return noted(verdict, policy, partly_scored=with_evidence.unmeasured > 0)
+    return noted(
+        verdict,
+        policy,
+        partly_scored=with_evidence.unmeasured > 0,
+        elsewhere=_is_uncited(without.passage, binding.citations),
+    )
 
 
 def scored(verdict: Verdict, passages: Iterable[Passage], reading: Reading) -> Verdict:
@@ -71,13 +76,24 @@ def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
     return tuple(sorted(pieces, key=lambda piece: (piece.source, piece.span)))
 
 
-def noted(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Verdict:
-    """Return the verdict with the notes that its figures call for."""
-    notes = tuple(_notes(verdict, policy, partly_scored=partly_scored))
-    return replace(verdict, notes=notes)
+def noted(verdict: Verdict, policy: Policy, *, partly_scored: bool, elsewhere: bool) -> Verdict:
+    """Return the verdict with the notes that its figures call for.
+
+    `elsewhere` is whether p0 rests on a source that the claim does not cite.
+    """
+    notes = _notes(verdict, policy, partly_scored=partly_scored, elsewhere=elsewhere)
+    return replace(verdict, notes=tuple(notes))
 
 
-def _notes(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Iterator[Note]:
+def _is_uncited(passage: Passage | None, citations: Iterable[Citation]) -> bool:
+    """Say whether a passage has something of a source that none of the citations names."""
+    cited = {citation.source for citation in citations}
+    return passage is not None and any(piece.source not in cited for piece in passage.pieces)
+
+
+def _notes(
+    verdict: Verdict, policy: Policy, *, partly_scored: bool, elsewhere: bool
+) -> Iterator[Note]:
     if not verdict.claim.verifiable or isinstance(verdict.p1, Unmeasured):
         return
     if _independent(verdict, policy):
@@ -85,7 +101,7 @@ def _notes(verdict: Verdict, policy: Policy, *, partly_scored: bool) -> Iterator
     stated = verdict.claim.confidence is not None and verdict.claim.confidence.stated
     if stated and verdict.budget.justified is False:
         yield Note.CONFIDENCE_NOT_JUSTIFIED
-    if _misattributed(verdict, policy):
+    if elsewhere and _misattributed(verdict, policy):
         yield Note.SUPPORTED_BY_UNCITED_SOURCE
     if partly_scored:
         yield Note.PARTLY_SCORED

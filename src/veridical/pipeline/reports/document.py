@@ -149,6 +149,7 @@ def _asserted(claim: Claim) -> Document:
         "confidence": _number(confidence.value) if confidence else None,
         "confidence_stated": bool(confidence and confidence.stated),
         **_hint(claim.evidence_map),
+        **({} if claim.read_as is None else {"read_as": claim.read_as}),
     }
 
 

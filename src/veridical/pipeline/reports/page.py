@@ -43,7 +43,7 @@ class Badge:
 class Piece:
     """A stretch of a text and the claims it belongs to, most urgent tone first in line."""
 
-    text: str
+    text: str = field(repr=False)
     tone: str = ""
     claims: tuple[Badge, ...] = ()
     badges: tuple[Badge, ...] = ()
@@ -61,7 +61,7 @@ class Quote:
     source: str
     line: int | None
     span: Span
-    pieces: tuple[tuple[str, bool], ...]
+    pieces: tuple[tuple[str, bool], ...] = field(repr=False)
     anchor: str | None
 
 
@@ -70,7 +70,7 @@ class PartLine:
     """One conjunct of a partially supported claim."""
 
     badge: Badge
-    text: str
+    text: str = field(repr=False)
     p1: str
 
 
@@ -80,7 +80,7 @@ class Card:
 
     badge: Badge
     verdict: Verdict
-    reason: str
+    reason: str = field(repr=False)
     rule: str
     p1: str
     p1_rest: str
@@ -138,7 +138,7 @@ class Page:
     denominators: str
     grounded: str
     only_unsure: bool
-    question: str | None
+    question: str | None = field(repr=False)
     made_by: str
     shares: tuple[Share, ...]
     excluded: int
@@ -280,6 +280,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     confidence = verdict.claim.confidence
     if verdict.probability_right is not None:
         yield "Verdict", figures.certainty(verdict)
+    if verdict.claim.read_as is not None:
+        yield "Read as", one_line(verdict.claim.read_as)
     if confidence is not None:
         how = "stated in the answer" if confidence.stated else "inferred from its wording"
         yield "Confidence", f"{figures.probability(confidence.value)}, {how}"

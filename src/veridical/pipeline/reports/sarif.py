@@ -69,7 +69,8 @@ class _Run:
     def _invocation(self) -> _Node:
         # A log without results must not look like a clean bill when nothing was checked.
         node: _Node = {"executionSuccessful": True}
-        if self._assessment.summary.outcome is Outcome.NOTHING_TO_CHECK:
+        summary = self._assessment.summary
+        if summary.outcome is Outcome.NOTHING_TO_CHECK or summary.mostly_hedged:
             text = words.headline(self._assessment)
             node["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
         return node

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from veridical.core.assessment import Outcome
 from veridical.core.differences import marked
-from veridical.core.types import Span
+from veridical.core.types import Exclusion, Span
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Role, Status
 from veridical.core.views import view
 from veridical.pipeline.reports import words
@@ -141,7 +141,7 @@ class _Terminal:
             style = _STYLES[min(tones, key=words.URGENCY.index)] if tones else ""
             text.append_text(self._ink(segment.span.of(answer), style))
             for verdict in owners:
-                if verdict.claim.span.end == segment.span.end and verdict.checked:
+                if verdict.claim.span.end == segment.span.end and _is_marked(verdict):
                     text.append_text(self._badge(verdict))
         text.rstrip()
         return text
@@ -164,6 +164,8 @@ class _Terminal:
 
     def _rows(self, verdict: Verdict) -> Iterator[_Row]:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
+        if verdict.claim.read_as is not None:
+            yield self._row("read as", one_line(verdict.claim.read_as))
         yield self._row("why", f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
         if verdict.probability_right is not None:
             yield self._row("verdict", certainty(verdict))
@@ -242,3 +244,8 @@ def _quote(text: str) -> str:
     if len(line) <= _QUOTE_SHOWN:
         return line
     return f"{line[:_QUOTE_SHOWN]} … ({len(line) - _QUOTE_SHOWN:,} characters more)"
+
+
+def _is_marked(verdict: Verdict) -> bool:
+    """Say whether the answer shows a badge: on what was checked, and on what is hedged."""
+    return verdict.checked or verdict.claim.excluded is Exclusion.HEDGED

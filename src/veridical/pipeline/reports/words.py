@@ -247,15 +247,21 @@ def headline(assessment: Assessment) -> str:
     left_out = sum(n for name, n in summary.skipped.items() if name in set(Skip))
     if left_out:
         checked += f" ({left_out:,} more not verified, by mode or limit)"
+    if summary.hedged:
+        checked += f" ({summary.hedged:,} more hedged, so not verified)"
     lost = summary.by_status.get(Status.UNDETERMINED, 0)
     match summary.outcome:
         case Outcome.FLAGGED:
             return f"{_flagged(assessment, checked)}{_lost(lost)}"
+        case Outcome.UNDETERMINED if not lost:
+            return f"Undetermined: most of the answer is hedged; {checked}, none flagged"
         case Outcome.UNDETERMINED:
             return f"Undetermined: {lost} of {checked} could not be measured"
         case Outcome.GROUNDED:
             unsure = summary.passed.unsure
             return f"Grounded: {checked}, none flagged{f'; {unsure:,} unsure' if unsure else ''}"
+        case Outcome.NOTHING_TO_CHECK if summary.hedged:
+            return f"Nothing to check: all that the answer states is hedged ({summary.hedged:,})"
         case Outcome.NOTHING_TO_CHECK:
             return "Nothing to check: no checkable claim in this answer"
 

@@ -126,6 +126,41 @@ def test_an_assertion_behind_a_greeting_is_to_be_verified(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "courtesy",
+    [
+        "I'm sorry to say that ",
+        "I am very happy to tell you ",
+        "We regret to inform you that ",
+        "I'm afraid ",
+        "I can confirm that ",
+        "I'd like to point out that ",
+        "As an AI, I know that ",
+        "As an AI language model, I can tell you that ",
+        "Sure, I can tell you that ",
+        "Sorry, ",
+        "I'm sorry, but ",
+    ],
+)
+def test_what_stands_behind_a_courtesy_is_the_claim(courtesy: str) -> None:
+    text = f"{courtesy}the bridge collapsed in 2001."
+    claim = first(text)
+    assert (claim.excluded, claim.text) == (None, "The bridge collapsed in 2001.")
+    assert claim.span.of(text) == text
+
+
+def test_each_clause_behind_a_courtesy_is_the_claim_of_its_own() -> None:
+    claims = extract_claims("I'm sorry to say that the cat is black, but the dog is white.").claims
+    assert [claim.text for claim in claims] == ["The cat is black.", "The dog is white."]
+
+
+@pytest.mark.parametrize(
+    "text", ["I'm afraid I don't know.", "I'm glad to help.", "I'm sorry to hear that you are ill."]
+)
+def test_a_courtesy_without_an_assertion_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.GREETING
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "I'm sorry, but the documents do not mention that.",
@@ -158,6 +193,43 @@ def test_a_greeting_that_goes_on_without_an_assertion_is_excluded(text: str) -> 
     ],
 )
 def test_a_hedged_statement_is_excluded(text: str) -> None:
+    assert first(text).excluded is Exclusion.HEDGED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Guests may smoke indoors.",
+        "Dogs may enter.",
+        "Employees may take 30 days of leave.",
+        "The item may be returned within 30 days.",
+        "The drug may cause liver failure in 10 % of patients.",
+        "The drug may cause drowsiness.",
+        "Symptoms may occur in rare cases.",
+        "Prices may rise by 5 %.",
+        "It can lift 5 kg.",
+        "It could lift 5 kg.",
+        "Anyone can join.",
+    ],
+)
+def test_permission_ability_and_a_stated_risk_are_assertions(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The leak may be due to rust.",
+        "It may be caused by rust.",
+        "It may be related to the eagle.",
+        "It may have been built in 1850.",
+        "Guests may have smoked.",
+        "It may seem odd.",
+        "He may well win.",
+        "It might have been red.",
+    ],
+)
+def test_a_guess_is_hedged(text: str) -> None:
     assert first(text).excluded is Exclusion.HEDGED
 
 

@@ -99,7 +99,14 @@ def test_conjuncts_with_a_shared_subject_are_parts(text: str, expected: list[str
     "text",
     [
         "The group includes Simon and Garfunkel.",
-        "The tower was built in 1889, and it is 330 metres tall.",
+        "The man injured in Paris and the woman killed in Rome were friends.",
+        "A woman jailed for stealing from a shop and castle owner has launched an appeal.",
+        "A and B met in Rome.",
+        "Products that A makes and B sells are good.",
+        "She met Bob and Anna who won the race.",
+        "It rained, and the road might be wet.",
+        "He said that A won and B came third.",
+        "If A won and B came third, C lost.",
         "Police in Brazil caught and killed the man.",
         "The town has two schools, Saint James and Eton.",
         "It provides packages, including tools, and services.",
@@ -116,6 +123,55 @@ def test_conjuncts_with_a_shared_subject_are_parts(text: str, expected: list[str
 def test_an_uncertain_coordination_has_no_parts(text: str) -> None:
     (claim,) = extract_claims(text).claims
     assert claim.parts == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A won and B came third.", ["A won.", "B came third."]),
+        (
+            "Revenue fell by 12 % and profit rose by 3 %.",
+            ["Revenue fell by 12 %.", "Profit rose by 3 %."],
+        ),
+        (
+            "Revenue fell by 12 % while profit rose by 3 %.",
+            ["Revenue fell by 12 %.", "Profit rose by 3 %."],
+        ),
+        ("The cat is black but the dog is white.", ["The cat is black.", "The dog is white."]),
+        (
+            "The drug reduced pain by 20 %, whereas the placebo raised it by 3 %.",
+            ["The drug reduced pain by 20 %.", "The placebo raised it by 3 %."],
+        ),
+        (
+            "The plan costs 5 dollars, and its term is 3 years.",
+            ["The plan costs 5 dollars.", "The plan's term is 3 years."],
+        ),
+        (
+            "The tower was built in 1889, and it is 330 metres tall.",
+            ["The tower was built in 1889.", "The tower is 330 metres tall."],
+        ),
+        (
+            "In 2019, the cat was black and the dog was white.",
+            ["In 2019, the cat was black.", "In 2019, the dog was white."],
+        ),
+        (
+            "The cat was black; it had a tail, but the dog was white.",
+            ["The cat was black.", "The cat had a tail.", "The dog was white."],
+        ),
+    ],
+)
+def test_clauses_with_a_subject_each_are_parts(text: str, expected: list[str]) -> None:
+    claims = extract_claims(text).claims
+    assert [part.text for claim in claims for part in claim.parts or [claim]] == expected
+    assert all(p.span.of(text) in text.rstrip(".") or p for c in claims for p in c.parts)
+
+
+def test_a_clause_of_its_own_behind_a_citation_is_a_new_claim() -> None:
+    claims = extract_claims("X is 5 [S1] and Y is 7 [S2].").claims
+    assert [(c.text, [ref.id for ref in c.citations]) for c in claims] == [
+        ("X is 5.", ["S1"]),
+        ("Y is 7.", ["S2"]),
+    ]
 
 
 def test_each_clause_is_judged_by_itself() -> None:

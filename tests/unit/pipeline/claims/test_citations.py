@@ -141,6 +141,48 @@ def test_an_id_of_the_same_series_as_a_known_one_is_a_citation(
     assert ids(f"It rained {mark}.", known) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("It fell [port]. It rose [energy].", ["port", "interview"], ["port", "energy"]),
+        ("It fell [port] and [energy].", ["port"], ["port", "energy"]),
+        ("It fell [energy].", ["port"], []),
+        ("It fell [port] [sic].", ["port"], ["port"]),
+        ("It fell [port]. The [old] tower fell.", ["port"], ["port"]),
+        ("It fell [port]. It rose [Energy].", ["port"], ["port"]),
+        ("It fell [port]. It (energy) rose [energy](#x).", ["port"], ["port"]),
+    ],
+)
+def test_a_bracket_in_the_manner_of_known_ids_in_words_is_a_citation(
+    text: str, known: list[str], expected: list[str]
+) -> None:
+    assert ids(text, *known) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It rained <cite>S1</cite>.", ["S1"]),
+        ("It rained <cite>S9</cite>.", ["S9"]),
+        ("It rained <ref>1, 2</ref>.", ["1", "2"]),
+        ("It rained <citation id='a'>S1, S9</citation>.", ["S1", "S9"]),
+        ("It rained in <cite>Hamlet</cite>.", []),
+        ("It rained in <cite>Python3</cite>.", []),
+        ("According to S9, it rained.", ["S9"]),
+        ("It rained, according to S1.", ["S1"]),
+        ("It rained, as stated in S9.", ["S9"]),
+        ("It rained (see S9).", ["S9"]),
+        ("According to source S9, it rained.", ["S9"]),
+        ("According to B12, it rained.", []),
+        ("According to Smith, it rained.", []),
+    ],
+)
+def test_ids_of_a_known_kind_are_citations_in_other_forms(text: str, expected: list[str]) -> None:
+    (claim,) = extract_claims(text, ("S1", "S2")).claims
+    assert [ref.id for ref in claim.citations] == expected
+    assert not expected or claim.text == "It rained."
+
+
 def test_known_ids_match_exactly() -> None:
     assert ids("It rained [notes].", "note") == []
 

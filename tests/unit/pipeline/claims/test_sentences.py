@@ -24,6 +24,9 @@ def test_the_splitter_fits_its_port() -> None:
         "She left (it was late. She was tired.) and slept.",
         "Open https://example.com/a.b?c=d. It works"[:31],
         "See node.js and README.md for version 1.2.3.",
+        "It was 5 ft. 6 in. tall.",
+        "On May 5 J. Smith arrived.",
+        "It is 3 m. wide.",
     ],
 )
 def test_one_sentence_stays_whole(sentence: str) -> None:
@@ -43,6 +46,13 @@ def test_one_sentence_stays_whole(sentence: str) -> None:
         ("هل هذا صحيح؟ نعم هذا صحيح.", 2),
         ("यह सच है। वह झूठ है।", 2),
         ("Great! 🎉 Now go.", 2),
+        ("She lost 4 kg. Dr. Ames was there.", ["She lost 4 kg.", "Dr. Ames was there."]),
+        ("It took 3 h. We left.", 2),
+        ("It is 5 ft. Bob left.", 2),
+        ("It lasted ten min. Bob left.", 2),
+        ("It ran 3,5 km. [1] Bob left.", 2),
+        ("| It took 3 h. We left. | b |\n\nIt took 3 h. We left.", 3),
+        ("- It took 3 h. We left.\n- It took 3 h. Bob left.", 4),
     ],
 )
 def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str] | int) -> None:

@@ -30,6 +30,15 @@ def asserted(text: str) -> list[str]:
         ("## The bridge was designed by Eiffel", "The bridge was designed by Eiffel"),
         ("## The old bridge collapsed without warning", "The old bridge collapsed without warning"),
         ("## 2. The bridge employs Eiffel", "2. The bridge employs Eiffel"),
+        ("## Smoking causes cancer", "Smoking causes cancer"),
+        ("## Exercise improves sleep", "Exercise improves sleep"),
+        ("**Dosage: 5000 mg**", "Dosage: 5000 mg"),
+        ("**Total: $4,200**", "Total: $4,200"),
+        ("**Capital: Paris**", "Capital: Paris"),
+        ("## Founded: 1850", "Founded: 1850"),
+        ("**Paris**", "Paris"),
+        ("**Note: the bridge collapsed**", "The bridge collapsed"),
+        ("**I'm sorry to say that the patient died**", "The patient died"),
     ],
 )
 def test_a_heading_that_asserts_is_a_claim(text: str, expected: str) -> None:
@@ -51,11 +60,29 @@ def test_a_heading_that_asserts_is_a_claim(text: str, expected: str) -> None:
         "## Overview of what is known about Mars",
         "## May 2024 Report",
         "## 1. It works",
+        "## Main causes of cancer",
+        "## Key causes explained",
+        "## Part 2: Methods",
+        "**Step 1: Open 2 boxes**",
+        "**Summary: key points**",
+        "## Python: an introduction",
+        "**Overview**",
+        "**Key findings**",
         "| It fell in 2001 | b |\n|---|---|",
     ],
 )
 def test_a_title_is_excluded(text: str) -> None:
     assert first(text).excluded is Exclusion.HEADING
+
+
+def test_a_bold_line_that_opens_the_answer_to_a_question_is_what_it_says() -> None:
+    answer = "**Paris**\n\nIt is old.\n\n**Rome**"
+
+    def excluded(question: str | None) -> list[Exclusion | None]:
+        return [c.excluded for c in extract_claims(answer, question=question).claims]
+
+    assert excluded("What is the capital?") == [None, None, Exclusion.HEADING]
+    assert excluded(None) == [Exclusion.HEADING, None, Exclusion.HEADING]
 
 
 def test_a_heading_may_be_a_question_or_an_instruction() -> None:

@@ -27,7 +27,8 @@ def unsupported(
 ) -> Verdict:
     cited = (Citation("S1", Span(0, 1), "S1"),)
     binding = Binding(cited, (Passage("whole", (FIRST,)),), (), windows_total=2)
-    return judge(claim, binding, Reading(p1), Reading(fake_estimate(p0)), policy)
+    elsewhere = Passage("rest", (Piece("S2", Span(0, 4)),))
+    return judge(claim, binding, Reading(p1), Reading(fake_estimate(p0), elsewhere), policy)
 
 
 def look(p1: Measurement, piece: Piece = SECOND) -> Look:

@@ -45,8 +45,12 @@ def test_probabilities_decide_at_their_thresholds(
     assert status(policy, p1, KNOWN) is expected
 
 
-def test_an_unmeasured_claim_is_undetermined_before_all_else(policy: Policy) -> None:
-    assert status(policy, UNMEASURED, PHANTOM) is Status.UNDETERMINED
+def test_a_phantom_is_found_while_the_backend_is_down(policy: Policy) -> None:
+    assert status(policy, UNMEASURED, KNOWN, PHANTOM) is Status.PHANTOM_CITATION
+
+
+def test_an_unmeasured_claim_is_undetermined_whatever_else_it_is(policy: Policy) -> None:
+    assert status(policy, UNMEASURED, claim=replace(CLAIM, vague=True)) is Status.UNDETERMINED
 
 
 def test_one_phantom_among_good_citations_is_enough(policy: Policy) -> None:

@@ -51,6 +51,28 @@ def test_an_answer_of_questions_is_nothing_to_check_not_grounded() -> None:
     assert found.overall_confidence is None
 
 
+def hedged() -> Verdict:
+    said = verdict(Status.UNVERIFIABLE)
+    return replace(said, claim=replace(said.claim, excluded=Exclusion.HEDGED))
+
+
+@pytest.mark.parametrize(
+    ("checked", "left_out", "outcome"),
+    [(1, 1, Outcome.GROUNDED), (1, 2, Outcome.UNDETERMINED), (0, 2, Outcome.NOTHING_TO_CHECK)],
+)
+def test_an_answer_of_which_more_than_half_is_hedged_is_not_grounded(
+    checked: int, left_out: int, outcome: Outcome
+) -> None:
+    verdicts = [verdict(Status.SUPPORTED)] * checked + [hedged()] * left_out
+    found = summarise(verdicts, sentences=3, latency_ms=1.0)
+    assert (found.outcome, found.skipped) == (outcome, {"hedged": left_out})
+
+
+def test_a_hedged_answer_with_a_flagged_claim_is_flagged() -> None:
+    found = summarise([verdict(Status.UNSUPPORTED), *[hedged()] * 3], sentences=4, latency_ms=1.0)
+    assert found.outcome is Outcome.FLAGGED
+
+
 def test_an_undetermined_claim_counts_neither_as_zero_nor_as_one() -> None:
     measured = verdict(Status.SUPPORTED, fake_estimate(0.8), 1.5)
     found = summarise([measured, verdict(Status.UNDETERMINED)], sentences=2, latency_ms=1.0)

@@ -61,10 +61,14 @@ def test_a_claim_that_states_no_confidence_gets_no_note_about_it(policy: Policy)
     assert found.notes == ()
 
 
-def test_support_from_a_source_that_is_not_cited_is_noted(policy: Policy) -> None:
-    found = verdict(policy, fake_estimate(0.1), fake_estimate(0.9))
+@pytest.mark.parametrize(("source", "noted"), [("S1", False), ("S2", True)])
+def test_support_is_noted_if_a_source_that_is_not_cited_gives_it(
+    policy: Policy, source: str, *, noted: bool
+) -> None:
+    rest = Reading(fake_estimate(0.9), Passage("text", (Piece(source, Span(30, 40)),)))
+    found = judge(CLAIM, BINDING, Reading(fake_estimate(0.1)), rest, policy)
     assert found.status is Status.UNSUPPORTED
-    assert Note.SUPPORTED_BY_UNCITED_SOURCE in found.notes
+    assert (Note.SUPPORTED_BY_UNCITED_SOURCE in found.notes) is noted
 
 
 def test_a_passage_that_was_not_scored_is_noted(policy: Policy) -> None:

@@ -1,7 +1,9 @@
 // The flagged and undetermined claims as a SARIF 2.1.0 log, as `veridical check --sarif` writes it.
 
 import { oneLine } from "./text.js";
-import { action, capital, checked, headline, look, pleaseLook, reason, tone, version } from "./words.js";
+import {
+  action, capital, checked, headline, look, mostlyHedged, pleaseLook, reason, tone, version,
+} from "./words.js";
 
 const SCHEMA =
   "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
@@ -33,7 +35,8 @@ export async function toSarif(report, answer, sources) {
 const versioned = () => (version() ? { version: version() } : {});
 
 function invocation(report) {
-  if (report.summary.outcome !== "nothing_to_check") return { executionSuccessful: true };
+  if (report.summary.outcome !== "nothing_to_check" && !mostlyHedged(report.summary))
+    return { executionSuccessful: true };
   const text = headline(report.summary, 0);
   return {
     executionSuccessful: true,

@@ -81,21 +81,33 @@ function partial(claim) {
 
 const LEFT_OUT = ["not_sampled", "not_critical", "over_limit"];
 
+/** Say whether more than half of what the answer states is hedged. */
+export function mostlyHedged(summary) {
+  const left = LEFT_OUT.reduce((sum, name) => sum + (summary.skipped[name] ?? 0), 0);
+  return (summary.skipped.hedged ?? 0) > summary.claims_checked + left;
+}
+
 /** Return the outcome in one sentence, with its denominator. */
 export function headline(summary, flagged) {
   const left = LEFT_OUT.reduce((sum, name) => sum + (summary.skipped[name] ?? 0), 0);
   const tail = left ? ` (${left.toLocaleString("en")} more not verified, by mode or limit)` : "";
-  const asked = count(summary.claims_checked, "checked claim") + tail;
+  const hedged = summary.skipped.hedged ?? 0;
+  const unsaid = hedged ? ` (${hedged.toLocaleString("en")} more hedged, so not verified)` : "";
+  const asked = count(summary.claims_checked, "checked claim") + tail + unsaid;
   const lost = summary.by_status.undetermined ?? 0;
   const unsure = summary.by_certainty;
   if (summary.outcome === "flagged") {
     const end = lost ? `; ${lost} could not be measured` : "";
     return `${flags(flagged, unsure?.flagged.unsure ?? flagged, asked)}${end}`;
   }
+  if (summary.outcome === "undetermined" && !lost)
+    return `Undetermined: most of the answer is hedged; ${asked}, none flagged`;
   if (summary.outcome === "undetermined")
     return `Undetermined: ${lost} of ${asked} could not be measured`;
   if (summary.outcome === "grounded")
     return `Grounded: ${asked}, none flagged${unsure?.passed.unsure ? `; ${unsure.passed.unsure} unsure` : ""}`;
+  if (hedged)
+    return `Nothing to check: all that the answer states is hedged (${hedged.toLocaleString("en")})`;
   return "Nothing to check: no checkable claim in this answer";
 }
 

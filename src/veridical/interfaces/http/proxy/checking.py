@@ -63,12 +63,12 @@ class Judged:
     `cut_off` says that the text ended at the model's limit on tokens.
     """
 
-    text: str
+    text: str = field(repr=False)
     outcome: Outcome
     number: int = 1
     attempts: int = 1
     report: Report | None = None
-    guidance: str | None = None
+    guidance: str | None = field(default=None, repr=False)
     reason: str | None = None
     blocked: bool = False
     left_out: Mapping[str, int] | None = None

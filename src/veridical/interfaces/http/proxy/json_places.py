@@ -6,7 +6,7 @@ All functions raise `ValueError` (or `RecursionError`) for what is no JSON of th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from json import JSONDecoder
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ class Place:
 
     start: int
     end: int
-    value: Any
+    value: Any = field(repr=False)
     key: str = ""
     begin: int = 0
 
@@ -34,7 +34,7 @@ class Edit:
 
     start: int
     end: int
-    text: str
+    text: str = field(repr=False)
 
 
 def members(text: str, start: int = 0, *, whole: bool = False) -> list[Place]:

@@ -213,7 +213,7 @@ class ResponseTranscript:
     The verdict is put into that event, so that a client meets no event that it does not know.
     """
 
-    texts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    texts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), repr=False)
     calling: set[int] = field(default_factory=set)
     cut_off: set[int] = field(default_factory=set)
     failed: bool = False

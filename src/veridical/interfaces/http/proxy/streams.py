@@ -97,10 +97,10 @@ class Transcript(Protocol):
 class ChatTranscript:
     """A `Transcript` of a chat completion: texts by the index of their choice, and its head."""
 
-    texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list), repr=False)
     calling: set[int] = field(default_factory=set)
     cut_off: set[int] = field(default_factory=set)
-    head: dict[str, Any] = field(default_factory=dict)
+    head: dict[str, Any] = field(default_factory=dict, repr=False)
     failed: bool = False
 
     def note(self, data: bytes) -> None:

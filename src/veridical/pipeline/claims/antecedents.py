@@ -1,0 +1,148 @@
+"""Words that point back, `It` or `This plan`, replaced by what they stand for, if that is certain.
+
+Certain is what the sentence before, in the same paragraph, has one candidate for: its subject, with
+no other thing of the same number in it. Else the words stay: a wrong name is worse than none.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from veridical.core.types import Span
+from veridical.pipeline.claims.lexicon import (
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    SUBORDINATORS,
+    word_set,
+)
+from veridical.pipeline.claims.syntax import clause_verb, protected_spans, tokens_of
+from veridical.pipeline.claims.vagueness import is_vague
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from veridical.pipeline.claims.syntax import Token
+
+_POINTER = re.compile(r"(?P<word>It|They|He|She|Its|Their|His|Her)(?P<short>['’]s|['’]re)?(?= \w)")
+_DEMONSTRATIVE = re.compile(r"(?:This|These|That|Those) (?P<noun>[a-z]{3,})(?= \w)")
+# "It is clear that", "It took two years to", "It rained": nothing that came before is meant.
+_EXPLETIVE = re.compile(
+    r"It(?:['’]s| is| was| will be| would be| has been| remains| became)"
+    r" (?:(?:\w+ ){0,4}(?:that|to|whether|how|why|who|which|when|if)\b|(?:in|on|at|during|only|not|worth"
+    r"|raining|snowing|cold|hot|dark|late|early|time|\d)\b)"
+    r"|It (?:seems|appears|turns|follows|takes|took|rain|snow|happen|depends|looks|feels|costs? \w+ \w+ to)"
+)
+_MAX_SUBJECT = 6
+_MAX_LENGTH = 600
+_PLURAL_VERBS = word_set("are were have do")
+_SINGULAR_VERBS = word_set("is was has does")
+_COPULAS = word_set("is are was were became remains remained")
+_SINGULAR_DETERMINERS = word_set(
+    "a an the this that its his her their our my your each every one another"
+)
+_PRONOUN_WORDS = PRONOUNS | word_set("its their his her him them who")
+
+
+def resolve(text: str, before: str) -> str | None:
+    """Return a sentence with the name in place of the word that points back; None if unsure.
+
+    `before` is the sentence before it, in which such words are replaced already.
+    """
+    if not before or len(before) > _MAX_LENGTH or is_vague(text) or _EXPLETIVE.match(text):
+        return None
+    if noun := _DEMONSTRATIVE.match(text):
+        named = _named_before(noun["noun"], before)
+        return f"{_capital(named)}{text[noun.end() :]}" if named else None
+    pointer = _POINTER.match(text)
+    if pointer is None:
+        return None
+    name = _antecedent(pointer["word"].lower(), before)
+    return _replaced(text, pointer, name) if name else None
+
+
+def _replaced(text: str, pointer: re.Match[str], name: str) -> str:
+    rest = text[pointer.end() :]
+    if pointer["short"]:
+        return f"{_capital(name)} {'are' if pointer['short'].endswith('re') else 'is'}{rest}"
+    if pointer["word"] in {"Its", "Their", "His", "Her"}:
+        name += "’" if name.endswith("s") and "’" in text else "'" if name.endswith("s") else "'s"
+    return f"{_capital(name)}{rest}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _named_before(noun: str, before: str) -> str | None:
+    """Return the one thing of a kind that the sentence before names more closely: `the Gold plan`."""
+    found = re.findall(rf"\b{noun}\b", before, re.IGNORECASE)
+    named = re.search(rf"\b(?:[Tt]he|[Aa]n?|[Oo]ur|[Ii]ts) ((?:[\w-]+ ){{1,3}}){noun}\b", before)
+    if len(found) != 1 or named is None:
+        return None
+    if any(
+        word in PREPOSITIONS | SUBORDINATORS | _PRONOUN_WORDS for word in named[1].lower().split()
+    ):
+        return None
+    return f"the {named[1]}{noun}"
+
+
+def _antecedent(pointer: str, before: str) -> str | None:
+    """Return the subject of the sentence before, if `pointer` can mean nothing else in it."""
+    tokens = tokens_of(before, Span(0, len(before)), protected_spans(before))
+    verb = clause_verb(tokens)
+    if verb is None or not 0 < verb <= _MAX_SUBJECT:
+        return None
+    subject, rest = tokens[:verb], tokens[verb:]
+    if any(t.word in _PRONOUN_WORDS - DETERMINERS or t.protected for t in subject):
+        return None
+    if subject[0].word in {"this", "that", "these", "those", "its", "their", "his", "her"}:
+        return None
+    plural = _is_plural(subject, rest[0])
+    wanted = pointer in {"they", "their"}
+    if plural is None or plural is not wanted:
+        return None
+    if pointer in {"he", "she", "his", "her"} and not all(t.capitalised for t in subject):
+        return None
+    if _has_rival(rest, plural=wanted, person=pointer in {"he", "she", "his", "her"}):
+        return None
+    return before[subject[0].span.start : subject[-1].span.end]
+
+
+def _is_plural(subject: Sequence[Token], verb: Token) -> bool | None:
+    """Say whether a subject is plural, by its verb, else by its words; None if they differ."""
+    head = next(
+        (subject[i - 1] for i, t in enumerate(subject) if i and t.word in PREPOSITIONS), subject[-1]
+    )
+    by_word = any(t.word == "and" for t in subject) or (
+        head.word.endswith("s")
+        and not head.word.endswith(("ss", "us", "is"))
+        and not head.capitalised
+    )
+    if verb.word in _PLURAL_VERBS:
+        return True
+    if verb.word in _SINGULAR_VERBS:
+        return False
+    is_open = head.capitalised and head.word.endswith("s")
+    return None if is_open else by_word
+
+
+def _has_rival(rest: Sequence[Token], *, plural: bool, person: bool) -> bool:
+    """Say whether what follows the subject names another thing that could be meant.
+
+    What a copula says of the subject is the subject; where and when something is, is no rival.
+    """
+    adjunct = rest[0].word in _COPULAS
+    for index, token in enumerate(rest[1:], 1):
+        if token.word in PREPOSITIONS:
+            adjunct = token.word not in {"with", "by", "of", "like", "than"}
+        elif token.word in {"and", "but", "or", "which", "who", "that"} or token.text in ",;:":
+            adjunct = False
+        elif adjunct or not token.word:
+            continue
+        elif token.text[0].isupper():
+            return not plural or index + 1 < len(rest)
+        elif (not plural and token.word in _SINGULAR_DETERMINERS and not person) or (plural and token.word.endswith("s") and not token.word.endswith("ss")):
+            return True
+    return False
