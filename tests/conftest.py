@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -25,6 +26,10 @@ settings.load_profile("veridical")
 if os.environ.get("CI") == "true":
     # All that a test needs is installed there: what is missing is a failure, never a skip.
     pytest.importorskip = import_module
+
+# What dependencies say of their own work is noise beside a test that fails.
+for _name in ("asyncio", "httpx", "httpcore", "openai", "anthropic", "bm25s", "urllib3", "alembic"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
 
 Json = dict[str, Any]
 Answer = Callable[[Json], tuple[int, Json]]

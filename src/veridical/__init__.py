@@ -8,6 +8,7 @@ print(report)
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from veridical.verifier import Case, Verifier
 
 __version__ = "0.1.0"
+
+# Without a handler the standard library would print warnings; whether they are shown is the host's.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
     "Case",

@@ -29,6 +29,7 @@ from veridical.core.measurements import (
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import cut, decompose, decomposition_request
 from veridical.pipeline.evidence import joined
+from veridical.pipeline.inference.wrappers.asking import log_failure
 from veridical.pipeline.judgement import Reading, combine, decides
 
 if TYPE_CHECKING:
@@ -209,6 +210,7 @@ class Asker:
         except VeridicalError:
             raise
         except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
+            log_failure(self._backend.info, error, len(queries))
             return [_failed(type(error).__name__)] * len(queries)
         if len(measured) != len(queries):
             return [_failed("wrong number of measurements")] * len(queries)
@@ -300,6 +302,7 @@ class Decomposer:
         try:
             reply = await self._model.generate(request)
         except Exception as error:  # noqa: BLE001 -- there are the rules; a model must not break the host
+            log_failure(self._model.info, error, 1)
             return _failed(type(error).__name__)
         return reply if isinstance(reply, Generated | Unmeasured) else _failed("not a text")
 

@@ -51,6 +51,7 @@ from veridical.pipeline.evidence.transcripts import (
     Turn,
     parse_transcript,
 )
+from veridical.pipeline.logs import log_event
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,7 @@ __all__ = [
     "Turn",
     "ground_evidence",
     "ground_quotes",
+    "log_event",
     "normalize_for_quote_match",
     "parse_evidence_json",
     "parse_transcript",
@@ -236,9 +238,3 @@ def _log_rejections(
         for number, (key, count) in enumerate(stats.rejected_by_domain.items())
     }
     log_event(logger, logging.INFO, "evidence_grounding_complete", fields)
-
-
-def log_event(to: logging.Logger, level: int, name: str, fields: Mapping[str, object]) -> None:
-    """Log an event with its fields, in the message and as `record.fields`."""
-    shown = " ".join(f"{key}={value}" for key, value in fields.items())
-    to.log(level, "%s %s", name, shown, extra={"event": name, "fields": fields})

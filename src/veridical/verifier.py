@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -10,6 +12,8 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 import anyio.to_thread
 
 from veridical.asking import CHUNK, Asker, Decomposer, Progress
+from veridical.core.hashing import short_hash
+from veridical.core.measurements import Unmeasured
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import (
@@ -47,6 +51,7 @@ from veridical.pipeline.judgement import (
     underived,
     worded_as_evidence,
 )
+from veridical.pipeline.logs import log_event
 from veridical.pipeline.reports import Report
 
 if TYPE_CHECKING:
@@ -58,6 +63,9 @@ if TYPE_CHECKING:
     from veridical.core.types import Passage, Source
     from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +203,7 @@ class Verifier:
         verdicts = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
         watch.all_decided(verdicts)
         watch.stage("inference")
+        self._log(verdicts)
         latency_ms = (perf_counter() - started) * 1000
         return Report(
             answer=answer,
@@ -244,7 +253,22 @@ class Verifier:
         verdicts = await self._first_look(bound, texts, rules, asker)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
         (verdict,) = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
+        self._log([verdict])
         return verdict
+
+    def _log(self, verdicts: Iterable[Verdict]) -> None:
+        """Log what was flagged, by id, hash and rule, and why claims could not be measured."""
+        lost: Counter[str] = Counter()
+        for verdict in verdicts:
+            if verdict.flagged:
+                fields = {"claim": verdict.claim.id, "claim_hash": short_hash(verdict.claim.text)}
+                fields |= {"status": verdict.status.value, "rule": verdict.rule}
+                log_event(logger, logging.INFO, "claim_flagged", fields)
+            elif verdict.checked and isinstance(verdict.p1, Unmeasured):
+                lost[verdict.p1.reason.value] += 1
+        for reason, count in lost.items():
+            failed = {"backend": self._backend.info.name, "reason": reason, "claims": count}
+            log_event(logger, logging.WARNING, "claims_unmeasured", failed)
 
     async def check_many(
         self, cases: Iterable[Case], *, policy: Policy | None = None

@@ -67,8 +67,8 @@ class Waiting:
 
         `StoreError` if it cannot be written now either: then the rest goes on waiting.
         """
-        written = 0
-        for path in self._files():
+        written, files = 0, self._files()
+        for path in files:
             new = _read(path)
             if new is not None:
                 _put(facts, new)
@@ -78,7 +78,7 @@ class Waiting:
         if written:
             logger.info("facts that waited for the store's lock were written: %d", written)
             with suppress(OSError):  # others may be putting something there
-                self._folder.rmdir()  # type: ignore[union-attr] -- it had files
+                files[0].parent.rmdir()
         return written
 
     def _files(self) -> list[Path]:

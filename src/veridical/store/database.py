@@ -84,7 +84,7 @@ def in_turn(lock: threading.Lock) -> Iterator[None]:
 def locked() -> StoreLockedError:
     """Return the error that says that somebody else held a lock for too long."""
     hint = "Try again once the other program is done; it holds a transaction open"
-    return StoreLockedError("the store stayed locked by another program", hint=hint)
+    return StoreLockedError("the store's file stayed locked by other writers", hint=hint)
 
 
 _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.assessment import Assessment
+    from veridical.core.epistemic import TraceAudit
     from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.verdicts import Verdict
+    from veridical.evidence import QuoteMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,44 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The memory decided about a fact; `refusal` is why it was rejected, None if it was not."""
+    """The memory decided about a fact; `refusal` is why it was rejected, None if it was not.
+
+    `pending` says that it waits: to be verified, or for the database's lock.
+    """
 
     outcome: str
     reason: str
     refusal: str | None
     seconds: float
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A chain of reasoning was audited: how many steps have each label, None's as `unmeasured`.
+
+    `post_hoc` is whether its answer follows from it, None if that was not asked.
+    """
+
+    overall: str
+    by_label: Mapping[str, int]
+    post_hoc: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Quotes were looked up in a text; `by_reason` counts those rejected."""
+
+    accepted: int
+    by_reason: Mapping[str, int]
+    by_caveat: Mapping[str, int]
+    seconds: float
+
+    @property
+    def rejected(self) -> int:
+        """How many quotes were rejected."""
+        return sum(self.by_reason.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +160,7 @@ class Failed:
     place: str = ""
 
 
-Event: TypeAlias = Checked | Staged | Asked | Remembered | Shed | Served | Failed
+Event: TypeAlias = Checked | Staged | Asked | Remembered | Audited | Quoted | Shed | Served | Failed
 
 
 class Sink(Protocol):
@@ -174,6 +208,23 @@ def verified(
         flags=_flags([verdict]),
         confidence=_supported(verdict.p1),
     )
+
+
+def audited(audit: TraceAudit, seconds: float) -> Audited:
+    """Return what telemetry may know of an audit."""
+    labels: Counter[str] = Counter(step.label or "unmeasured" for step in audit.steps)
+    found = None if audit.post_hoc is None else str(audit.post_hoc.verdict)
+    overall = "unmeasured" if audit.overall is None else audit.overall.soundness.value
+    return Audited(overall, dict(labels), found, seconds)
+
+
+def quoted(matches: Iterable[QuoteMatch], seconds: float) -> Quoted:
+    """Return what telemetry may know of quotes that were looked up."""
+    found = list(matches)
+    rejected = Counter(str(match.reason) for match in found if not match.accepted)
+    caveats = Counter(str(caveat) for match in found for caveat in match.caveats)
+    accepted = sum(match.accepted for match in found)
+    return Quoted(accepted, dict(rejected), dict(caveats), seconds)
 
 
 def _statuses(verdicts: Iterable[Verdict]) -> dict[str, int]:

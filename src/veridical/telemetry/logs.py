@@ -16,7 +16,17 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TextIO
 
-from veridical.telemetry.events import Asked, Checked, Failed, Remembered, Served, Shed, Staged
+from veridical.telemetry.events import (
+    Asked,
+    Audited,
+    Checked,
+    Failed,
+    Quoted,
+    Remembered,
+    Served,
+    Shed,
+    Staged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +46,8 @@ _NAMES: dict[type, tuple[int, str]] = {
     Staged: (logging.DEBUG, "stage_done"),
     Asked: (logging.DEBUG, "backend_asked"),
     Remembered: (logging.INFO, "fact_decided"),
+    Audited: (logging.INFO, "trace_audited"),
+    Quoted: (logging.INFO, "quotes_grounded"),
     Shed: (logging.WARNING, "request_shed"),
     Served: (logging.INFO, "request_served"),
     Failed: (logging.ERROR, "failure"),
@@ -94,6 +106,8 @@ def set_up_logs(
     # Libraries that log requests may log addresses; ours are logged as events.
     for name in ("httpcore", "httpx", "httpx2", "openai", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
+    # `LogSink` says the same of claims that are flagged or not measured, and more.
+    logging.getLogger("veridical.verifier").setLevel(logging.ERROR)
 
 
 class JsonFormatter(logging.Formatter):

@@ -10,7 +10,7 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from veridical.errors import MissingExtraError
-from veridical.telemetry.events import Asked, Checked, Remembered, Staged
+from veridical.telemetry.events import Asked, Audited, Checked, Quoted, Remembered, Staged
 from veridical.telemetry.logs import request_id
 
 if TYPE_CHECKING:
@@ -61,10 +61,23 @@ class OtelSink:
                 }
                 self._span("veridical.backend", event.seconds, counts)
             case Remembered():
-                said: Attributes = {"veridical.outcome": event.outcome}
+                said: Attributes = {
+                    "veridical.outcome": event.outcome,
+                    "veridical.pending": event.pending,
+                }
                 if event.refusal is not None:
                     said["veridical.refusal"] = event.refusal
                 self._span("veridical.memory_gate", event.seconds, said)
+            case Audited():
+                labels: Attributes = {"veridical.outcome": event.overall}
+                labels |= {f"veridical.label.{key}": n for key, n in event.by_label.items()}
+                if event.post_hoc is not None:
+                    labels["veridical.post_hoc"] = event.post_hoc
+                self._span("veridical.audit", event.seconds, labels)
+            case Quoted():
+                kept: Attributes = {"veridical.accepted": event.accepted}
+                kept |= {f"veridical.rejected.{key}": n for key, n in event.by_reason.items()}
+                self._span("veridical.quotes", event.seconds, kept)
             case _:
                 pass
 

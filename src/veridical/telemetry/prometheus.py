@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
-from veridical.telemetry.events import Asked, Checked, Failed, Remembered, Served, Shed, Staged
+from veridical.telemetry.events import (
+    Asked,
+    Audited,
+    Checked,
+    Failed,
+    Quoted,
+    Remembered,
+    Served,
+    Shed,
+    Staged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +55,12 @@ class PrometheusSink:
         self.hits = counter("cache_hits", "Queries answered by the cache.", "backend")
         self.facts = counter("facts", "Facts handed to the memory, by outcome.", "outcome")
         self.rejected = counter("facts_rejected", "Facts the memory gate rejected.", "status")
+        self.queued = counter("facts_queued", "Facts that wait, by reason.", "reason")
+        self.audits = counter("audits", "Chains of reasoning audited.", "overall")
+        self.steps = counter("audited_steps", "Steps audited, by label.", "label")
+        self.post_hoc = counter("post_hoc", "Answers derived again, by verdict.", "verdict")
+        self.quotes = counter("quotes", "Quotes looked up, by what came of them.", "outcome")
+        self.caveats = counter("quote_caveats", "Caveats of quotes.", "caveat")
         self.shed = counter("shed", "Requests turned away.", "operation", "reason")
         self.requests = counter("http_requests", "Requests.", "method", "route", "status")
         self.failures = counter("failures", "Failures that broke nothing.", "where")
@@ -59,6 +75,7 @@ class PrometheusSink:
         self.stage_s = histogram("stage_seconds", "Seconds of a stage.", "stage")
         self.backend_s = histogram("backend_seconds", "Seconds a backend took.", "backend")
         self.gate_s = histogram("memory_gate_seconds", "Seconds a fact took.", "outcome")
+        self.audit_s = histogram("audit_seconds", "Seconds of an audit.", "overall")
         self.request_s = histogram("http_request_seconds", "Seconds of a request.", "route")
 
     def watch(self, name: str, says: str, value: Callable[[], float]) -> None:
@@ -80,11 +97,22 @@ class PrometheusSink:
                 self.queries.labels(backend).inc(queries)
                 self.hits.labels(backend).inc(cached)
                 self.backend_s.labels(backend).observe(seconds)
-            case Remembered(outcome, _, refusal, seconds):
+            case Audited():
+                self._audited(event)
+            case Quoted():
+                self._quoted(event)
+            case Remembered(outcome, reason, refusal, seconds, pending):
+                if pending:
+                    self.queued.labels(reason).inc()
                 self.facts.labels(outcome).inc()
                 self.gate_s.labels(outcome).observe(seconds)
                 if refusal is not None:
                     self.rejected.labels(refusal).inc()
+            case _:
+                self._served(event)
+
+    def _served(self, event: Event) -> None:
+        match event:
             case Shed(operation, reason):
                 self.shed.labels(operation, reason).inc()
             case Served(method, route, status, seconds):
@@ -92,6 +120,22 @@ class PrometheusSink:
                 self.request_s.labels(route).observe(seconds)
             case Failed(where, _, _):
                 self.failures.labels(where).inc()
+            case _:
+                pass
+
+    def _audited(self, event: Audited) -> None:
+        self.audits.labels(event.overall).inc()
+        self.audit_s.labels(event.overall).observe(event.seconds)
+        for label, count in event.by_label.items():
+            self.steps.labels(label).inc(count)
+        if event.post_hoc is not None:
+            self.post_hoc.labels(event.post_hoc).inc()
+
+    def _quoted(self, event: Quoted) -> None:
+        for outcome, count in {"accepted": event.accepted, **event.by_reason}.items():
+            self.quotes.labels(outcome).inc(count)
+        for caveat, count in event.by_caveat.items():
+            self.caveats.labels(caveat).inc(count)
 
     def _checked(self, event: Checked) -> None:
         self.checks.labels(event.operation, event.outcome).inc()

@@ -103,7 +103,11 @@ def test_a_write_waits_no_longer_than_there_is_time_and_says_who_is_in_the_way(
         pass
     with held(tmp_path / "memory.db"):
         started = perf_counter()
-        with pytest.raises(StoreLockedError, match="locked by another"), within(0.2), store.write():
+        with (
+            pytest.raises(StoreLockedError, match="locked by other writers"),
+            within(0.2),
+            store.write(),
+        ):
             pass
         assert 0.1 < perf_counter() - started < 1.0
     with store.write():

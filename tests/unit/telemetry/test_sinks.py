@@ -5,6 +5,8 @@ import io
 import json
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical import auditing
+from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.evidence import ground_quotes
 from veridical.interfaces.http.app import create_app
 from veridical.pipeline.reports import Report
 from veridical.settings import Settings
@@ -26,8 +31,10 @@ from veridical.telemetry import (
     Remembered,
     Served,
     Telemetry,
+    audited,
     checked,
     failure,
+    quoted,
     request_id,
     set_up_logs,
 )
@@ -60,6 +67,7 @@ def lines() -> Iterator[io.StringIO]:
     yield stream
     root.handlers[:] = before
     root.setLevel(level)
+    logging.getLogger("veridical.verifier").setLevel(logging.NOTSET)
 
 
 def logged(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -83,6 +91,87 @@ def test_each_flagged_claim_is_logged_with_all_that_decided_and_no_text(lines: i
     assert total["by_status"] == {"supported": 1, "contradicted": 1, "undetermined": 1}
     assert total["unmeasured"] == {"timeout": 1}
     assert "lanes" not in lines.getvalue()
+
+
+def test_audits_quotes_and_facts_that_wait_are_logged_and_counted(lines: io.StringIO) -> None:
+    sink = PrometheusSink()
+    telemetry = Telemetry([LogSink(), sink])
+    verifier = Verifier(FakeBackend(read))
+    steps = ["It opened in 1998.", "It has six lanes."]
+    audit = anyio.run(lambda: auditing.audit(steps, verifier, sources=SOURCES))
+    talk = "Doctor: Do you feel hopeless?\nPatient: No.\n"
+    matches = ground_quotes(["feel hopeless", "Patient: No", "made up by it"], talk)
+    lines.truncate(0)
+    lines.seek(0)
+    telemetry.take(audited(audit, 0.5))
+    telemetry.take(quoted(matches, 0.1))
+    telemetry.take(Remembered("queued", "store_locked", None, 0.1, pending=True))
+    told = {line["event"]: line for line in logged(lines)}
+    assert told["trace_audited"]["by_label"] == {"ENTAILED": 1, "CONTRADICTED": 1}
+    assert told["quotes_grounded"]["by_reason"] == {"other_speaker": 1, "not_found": 1}
+    assert told["fact_decided"]["pending"] is True
+    page = sink.text().decode()
+    for line in [
+        'veridical_audits_total{overall="INVALID"} 1.0',
+        'veridical_audited_steps_total{label="CONTRADICTED"} 1.0',
+        'veridical_quotes_total{outcome="accepted"} 1.0',
+        'veridical_quotes_total{outcome="other_speaker"} 1.0',
+        'veridical_quote_caveats_total{caveat="denied_by_answer"} 1.0',
+        'veridical_facts_queued_total{reason="store_locked"} 1.0',
+    ]:
+        assert line in page
+    assert "lanes" not in lines.getvalue() + page
+    assert "hopeless" not in lines.getvalue() + page
+
+
+def test_a_library_logs_flagged_claims_by_hash_and_failures_by_type(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(FakeBackend):
+        async def estimate(self, _: object) -> list[Measurement]:
+            msg = "SECRET"
+            raise ZeroDivisionError(msg)
+
+    caplog.set_level(logging.INFO, logger="veridical")
+    anyio.run(Verifier(FakeBackend(read)).check, ANSWER, SOURCES)
+    anyio.run(Verifier(Broken(read)).check, ANSWER, SOURCES)
+    told = [(record.name, record.event, record.fields) for record in caplog.records]  # type: ignore[attr-defined]
+    flag = next(fields for _, event, fields in told if event == "claim_flagged")
+    assert flag["claim"] == "c2"
+    claim = anyio.run(Verifier(FakeBackend(read)).check, ANSWER, SOURCES).claims[1].claim
+    assert flag["claim_hash"] == short_hash(claim.text)
+    assert flag["rule"]
+    lost = [fields for _, event, fields in told if event == "claims_unmeasured"]
+    assert [(each["reason"], each["claims"]) for each in lost] == [
+        ("timeout", 1),
+        ("backend_error", 3),
+    ]
+    failed = next(fields for _, event, fields in told if event == "backend_failed")
+    assert failed["error"] == "ZeroDivisionError"
+    assert all(name.startswith("veridical.") for name, _, _ in told)
+    assert "SECRET" not in caplog.text
+    assert "lanes" not in caplog.text
+
+
+def test_the_library_has_a_handler_that_shows_nothing_and_no_other() -> None:
+    handlers = logging.getLogger("veridical").handlers
+    assert [type(each) for each in handlers] == [logging.NullHandler]
+
+
+def test_loggers_of_dependencies_say_nothing_beside_a_failing_test(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import veridical\n"
+        "def test_it():\n"
+        "    veridical.check('It has six lanes.', {'S1': 'It carries eight lanes. ' * 40})\n"
+        "    assert False\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert "1 failed" in run.stdout
+    noise = [
+        line for line in run.stdout.splitlines() if re.match(r"(DEBUG|INFO) +(?!veridical)", line)
+    ]
+    assert noise == []
 
 
 @pytest.mark.spec("SPEC-08.40")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from functools import partial
+from itertools import chain
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import anyio.to_thread
@@ -21,6 +23,7 @@ from veridical.interfaces.http.errors import MissingReportError
 from veridical.interfaces.http.limits import Kind
 from veridical.interfaces.http.shelf import new_id
 from veridical.interfaces.http.streaming import Stream
+from veridical.telemetry import audited, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -200,6 +203,7 @@ def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
     threshold = body.fuzzy_threshold or rules.evidence_quote_fuzzy_threshold
     strict = settings.strict if body.strict is None else body.strict
     key = settings.hash_key
+    started = perf_counter()
     given = body.quotes if isinstance(body.quotes, dict) else {"quotes": body.quotes}
     matches, stats = ground_evidence(
         given,
@@ -211,6 +215,7 @@ def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
         speaker=tuple(body.speaker) or None,
         hash_key=None if key is None else key.get_secret_value(),
     )
+    service.telemetry.take(quoted(chain.from_iterable(matches.values()), perf_counter() - started))
     return {
         "schema": "veridical.quotes/1",
         "mode": mode,
@@ -242,7 +247,10 @@ async def audit(body: schemas.AuditIn, service: Here) -> Response:
         policy=_policy(service, body.policy),
         executor=auditing.Executor(service.backend, service.text_model) if wanted else None,
     )
-    return _json((await service.admitted("audit", work)).to_dict())
+    started = perf_counter()
+    found = await service.admitted("audit", work)
+    service.telemetry.take(audited(found, perf_counter() - started))
+    return _json(found.to_dict())
 
 
 # --- afterwards ------------------------------------------------------------------------------

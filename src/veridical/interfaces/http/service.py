@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -142,7 +143,17 @@ class Service:
             "Queries that are in no batch yet.",
             lambda: 0 if batching is None else batching.waiting,
         )
+        watch("facts_waiting", "Facts that wait in the memory's queue.", self._waiting)
         watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
+
+    def _waiting(self) -> float:
+        """Return how many facts wait; not a number where there is no memory, or no reading it."""
+        if "memory" not in self.__dict__:
+            return math.nan
+        try:
+            return len(self.memory.pending())
+        except VeridicalError:
+            return math.nan
 
     # --- parts that are made when they are needed --------------------------------------------
 
@@ -199,7 +210,8 @@ class Service:
 
     def _settled(self, name: str, decision: Decision, seconds: float) -> None:
         refusal = None if decision.refusal is None else str(decision.refusal)
-        self.telemetry.take(Remembered(f"queue_{name}", decision.reason, refusal, seconds))
+        event = Remembered(f"queue_{name}", decision.reason, refusal, seconds, decision.queue)
+        self.telemetry.take(event)
 
     def drain(self) -> None:
         """Take no more, and let what was accepted come to its end in the time of a shutdown."""
@@ -298,6 +310,7 @@ class Service:
                 done.reason,
                 None if refusal is None else str(refusal),
                 perf_counter() - started,
+                done.pending,
             )
         )
         return done

@@ -7,6 +7,7 @@ variant, by the bm25s library). Without vectors, words alone rank.
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -67,6 +68,10 @@ class Ranking:
         self._index: Any = None
         if any(texts):
             import bm25s
+
+            if logging.getLogger("bm25s").level == logging.DEBUG:
+                # It sets itself to tell of each index: noise beside a host's failing test.
+                logging.getLogger("bm25s").setLevel(logging.WARNING)
 
             self._index = bm25s.BM25(method="lucene")
             self._index.index([list(text) for text in texts], show_progress=False)

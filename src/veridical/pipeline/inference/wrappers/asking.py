@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
 import math
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -25,11 +26,14 @@ from veridical.core.measurements import (
 from veridical.core.ports import estimators_of
 from veridical.errors import VeridicalError
 from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.logs import log_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from veridical.core.measurements import Estimator
+
+logger = logging.getLogger(__name__)
 
 PROMPT_TOKENS = 200
 """Tokens that instructions, fences and the answer add to the texts of a query, about."""
@@ -87,11 +91,19 @@ async def ask(backend: Asked[Q, R, I], queries: Sequence[Q]) -> list[R | Unmeasu
     except VeridicalError:
         raise
     except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
+        log_failure(backend.info, error, len(queries))
         return [_failed(type(error).__name__)] * len(queries)
     if len(found) != len(queries):
         return [_failed("wrong number of measurements")] * len(queries)
     kind = Estimate if isinstance(queries[0], Query) else Generated
     return [m if isinstance(m, (kind, Unmeasured)) else _failed("not a measurement") for m in found]
+
+
+def log_failure(info: object, error: Exception, queries: int) -> None:
+    """Log that a backend or a text model broke: which, the error's type, how much was asked."""
+    name = getattr(info, "name", "unknown")
+    fields = {"backend": name, "error": type(error).__name__, "queries": queries}
+    log_event(logger, logging.WARNING, "backend_failed", fields)
 
 
 def _failed(detail: str) -> Unmeasured:
