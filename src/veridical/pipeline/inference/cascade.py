@@ -191,10 +191,9 @@ class Cascade:
 
 def _with(kept: Measurement, other: Measurement) -> Measurement:
     """Return what counts of two measurements, with what the other one took besides."""
-    more = taken(other)
-    if more == Taken():
+    took = taken(kept) + taken(other)
+    if took == taken(kept):
         return kept
-    took = taken(kept) + more
     if isinstance(kept, Unmeasured):
         return Billed.of(kept, took)
     return replace(kept, tokens=took.tokens, cost_usd=took.cost_usd, cached=False)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from veridical.core.assessment import Savings
 from veridical.core.certainty import CertaintyModel, Fit, log_odds
 from veridical.core.measurements import (
+    UNKNOWN,
     BackendInfo,
+    Billed,
     Estimate,
     Estimator,
     Measurement,
@@ -150,7 +152,9 @@ def test_equal_thresholds_are_those_of_the_cascade() -> None:
 def test_the_second_alone_counts_only_where_its_thresholds_and_the_cascades_read_it_alike() -> None:
     too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
     lost = replace(too_long, stage=Stage.SECOND)
-    assert ask(Cascade(small(too_long), large(fake_estimate(0.65, 0.1)))) == [lost]
+    # What the second took is unknown, and that is said with the failure.
+    unknown = Billed.of(lost, UNKNOWN)
+    assert ask(Cascade(small(too_long), large(fake_estimate(0.65, 0.1)))) == [unknown]
 
 
 def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
@@ -461,3 +465,10 @@ def test_a_name_that_stands_for_nothing_says_what_to_set(
     with pytest.raises(ConfigurationError, match=message) as caught:
         partial(resolve_alias, aliases=aliases)(name)
     assert caught.value.hint
+
+
+def test_a_second_that_was_billed_and_failed_is_counted() -> None:
+    first = replace(fake_estimate(0.5), tokens=10, cost_usd=0.0)
+    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=90, cost_usd=0.5)
+    (found,) = ask(Cascade(small(first), large(billed)))
+    assert (getattr(found, "tokens", None), getattr(found, "cost_usd", None)) == (100, 0.5)
