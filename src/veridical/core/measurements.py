@@ -46,6 +46,7 @@ class UnmeasuredReason(StrEnum):
     MALFORMED_REPLY = "malformed_reply"
     CONTEXT_TOO_LONG = "context_too_long"
     DISABLED = "disabled"
+    LANGUAGE_NOT_SUPPORTED = "language_not_supported"
 
 
 class Stage(StrEnum):
@@ -134,7 +135,8 @@ class BackendInfo:
     """What a backend says of itself, and how it is to be asked.
 
     The thresholds are those at which this backend's probabilities are to be read; they are
-    calibrated per backend and apply unless the policy sets its own.
+    calibrated per backend and apply unless the policy sets its own. `languages` are those it reads,
+    as ISO 639-1 codes; None for any. What is surely in another one is `language_not_supported`.
     """
 
     name: str
@@ -144,6 +146,7 @@ class BackendInfo:
     support_threshold: float = 0.7
     contradiction_threshold: float = 0.5
     reads: Reads = Reads.PASSAGES
+    languages: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
