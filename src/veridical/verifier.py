@@ -32,6 +32,7 @@ from veridical.pipeline.claims import (
     select,
     sentence_parts,
     split_sentences,
+    with_known_names,
 )
 from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.inference.vectors import packaged_vectors
@@ -193,6 +194,7 @@ class Verifier:
         claims = extract_claims(answer, known_ids=texts, question=question)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
+        claims = with_known_names(claims, (source.text for source in texts.values()))
         claims = select(claims, rules, answer)
         watch.stage("claims")
         binder, bound = await anyio.to_thread.run_sync(self._bind, claims, texts, rules)

@@ -48,6 +48,7 @@ class UnmeasuredReason(StrEnum):
     MALFORMED_REPLY = "malformed_reply"
     CONTEXT_TOO_LONG = "context_too_long"
     DISABLED = "disabled"
+    LANGUAGE_NOT_SUPPORTED = "language_not_supported"
 
 
 class Stage(StrEnum):
@@ -160,7 +161,8 @@ class BackendInfo:
 
     The thresholds are those at which this backend's probabilities are to be read; they are
     calibrated per backend and apply unless the policy sets its own. `certainty` is what was fitted
-    to tell sure verdicts; None if nothing was.
+    to tell sure verdicts; None if nothing was. `languages` are those it reads, as ISO 639-1 codes;
+    None for any. What is surely in another one is `language_not_supported`.
     """
 
     name: str
@@ -171,6 +173,7 @@ class BackendInfo:
     contradiction_threshold: float = 0.5
     reads: Reads = Reads.PASSAGES
     certainty: CertaintyModel | None = None
+    languages: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Text -> claims: sentences with exact offsets, citations, confidence, atomic parts."""
 
+from veridical.pipeline.claims.antecedents import with_known_names
 from veridical.pipeline.claims.decomposition import cut, decomposition_request
 from veridical.pipeline.claims.extract import extract_claims, sentence_parts
 from veridical.pipeline.claims.merging import decompose
@@ -14,4 +15,5 @@ __all__ = [
     "select",
     "sentence_parts",
     "split_sentences",
+    "with_known_names",
 ]

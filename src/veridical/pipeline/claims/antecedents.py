@@ -7,6 +7,7 @@ no other thing of the same number in it. Else the words stay: a wrong name is wo
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
@@ -16,13 +17,16 @@ from veridical.pipeline.claims.lexicon import (
     PRONOUNS,
     SUBORDINATORS,
     word_set,
+    words,
 )
-from veridical.pipeline.claims.syntax import clause_verb, protected_spans, tokens_of
+from veridical.pipeline.claims.softening import soften
+from veridical.pipeline.claims.syntax import ADVERBS, clause_verb, protected_spans, tokens_of
 from veridical.pipeline.claims.vagueness import is_vague
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from veridical.core.types import Claim, ClaimSet
     from veridical.pipeline.claims.syntax import Token
 
 _POINTER = re.compile(r"(?P<word>It|They|He|She|Its|Their|His|Her)(?P<short>['’]s|['’]re)?(?= \w)")
@@ -43,6 +47,30 @@ _SINGULAR_DETERMINERS = word_set(
     "a an the this that its his her their our my your each every one another"
 )
 _PRONOUN_WORDS = PRONOUNS | word_set("its their his her him them who")
+
+
+def with_known_names(claims: ClaimSet, sources: Iterable[str]) -> ClaimSet:
+    """Return the claims, read with a name only if a source has it: else it would oppose none."""
+    if all(claim.read_as is None for claim in claims.claims):
+        return claims
+    texts = [text.lower() for text in sources]
+
+    def is_known(claim: Claim) -> bool:
+        own = frozenset(words(claim.text.lower()))
+        names = [w for w in words(claim.as_read.lower().replace("'s", "")) if w not in own]
+        return any(all(name in text for name in names) for text in texts)
+
+    return replace(
+        claims,
+        claims=tuple(
+            claim if claim.read_as is None or is_known(claim) else _as_written(claim)
+            for claim in claims.claims
+        ),
+    )
+
+
+def _as_written(claim: Claim) -> Claim:
+    return replace(claim, read_as=None, weaker=soften(claim.text))
 
 
 def resolve(text: str, before: str) -> str | None:
@@ -94,7 +122,9 @@ def _antecedent(pointer: str, before: str) -> str | None:
     verb = clause_verb(tokens)
     if verb is None or not 0 < verb <= _MAX_SUBJECT:
         return None
-    subject, rest = tokens[:verb], tokens[verb:]
+    subject, rest = list(tokens[:verb]), tokens[verb:]
+    while len(subject) > 1 and (subject[-1].word in ADVERBS or subject[-1].word.endswith("ly")):
+        subject.pop()
     if any(t.word in _PRONOUN_WORDS - DETERMINERS or t.protected for t in subject):
         return None
     if subject[0].word in {"this", "that", "these", "those", "its", "their", "his", "her"}:
@@ -103,9 +133,14 @@ def _antecedent(pointer: str, before: str) -> str | None:
     wanted = pointer in {"they", "their"}
     if plural is None or plural is not wanted:
         return None
-    if pointer in {"he", "she", "his", "her"} and not all(t.capitalised for t in subject):
+    person = pointer in {"he", "she", "his", "her"}
+    # The first word of a sentence has a capital anyway: two make a name.
+    if person and not (len(subject) > 1 and all(token.capitalised for token in subject)):
         return None
-    if _has_rival(rest, plural=wanted, person=pointer in {"he", "she", "his", "her"}):
+    # "The choice is the Acme": either may be meant.
+    if rest[0].word in _COPULAS and any(t.word == "the" or t.capitalised for t in rest[1:2]):
+        return None
+    if _has_rival(rest, plural=wanted, person=person):
         return None
     return before[subject[0].span.start : subject[-1].span.end]
 
@@ -143,6 +178,8 @@ def _has_rival(rest: Sequence[Token], *, plural: bool, person: bool) -> bool:
             continue
         elif token.text[0].isupper():
             return not plural or index + 1 < len(rest)
-        elif (not plural and token.word in _SINGULAR_DETERMINERS and not person) or (plural and token.word.endswith("s") and not token.word.endswith("ss")):
+        elif (not plural and token.word in _SINGULAR_DETERMINERS and not person) or (
+            plural and token.word.endswith("s") and not token.word.endswith("ss")
+        ):
             return True
     return False

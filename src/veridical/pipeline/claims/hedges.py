@@ -71,7 +71,7 @@ _PARTICIPLES = AMBIGUOUS_PAST | word_set(
 )
 _RELATIONS = word_set(
     "caused related linked associated connected involved affected based biased inclined interested"
-    " concerned located situated named supposed needed required expected hundred found left lost meant"
+    " concerned located situated supposed needed required expected hundred found left lost meant"
 )
 # Verbs of states and of what happens by itself: nobody is allowed to do that.
 _NOT_DONE = word_set(
@@ -103,7 +103,8 @@ _YOU_MAY = re.compile(r"\b(?:[Oo]nly \w+|[Yy]ou|[Uu]sers?|[Aa]nyone|[Nn]o one) $
 _REPORTED = re.compile(
     r"\b(?:said|says?|stated|states|claim(?:s|ed)?|argu(?:es?|ed)|believe[sd]?|thinks?|thought"
     r"|report(?:s|ed)|suggest(?:s|ed)?|warn(?:s|ed)?|conclude[sd]?|notes?|noted|found|shows?|showed"
-    r"|estimate[sd]?|speculated?|according to)\b",
+    r"|estimate[sd]?|speculated?|counter(?:s|ed)|insist(?:s|ed)?|maintain(?:s|ed)|contend(?:s|ed)?"
+    r"|predict(?:s|ed)?|fear(?:s|ed)|expect(?:s|ed)?|according to)\b",
     re.IGNORECASE,
 )
 # Where another clause begins, and how one begins that depends on the rest.
@@ -160,6 +161,8 @@ def _is_hedged_between(text: str, start: int, end: int) -> bool:
 def _commits_to_nothing(text: str, hedge: re.Match[str]) -> bool:
     before = text[max(0, hedge.start() - _REACH) : hedge.start()]
     if hedge[0] == "may" and _is_permission(text, hedge.start()):
+        return False
+    if hedge[0] == "could be" and _is_allowed(text[hedge.end() :]):
         return False
     if _REPORTED.search(before) and not _FIRST_PERSON.search(before):
         return False

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.claims.citations import Mark
 
 _MAX_SUBJECT = 9
-_ADVERBS = word_set(
+ADVERBS = word_set(
     "then also later now still today eventually once soon often usually currently formerly"
     " originally previously subsequently thus hence therefore however meanwhile instead otherwise"
     " never always sometimes finally first second yesterday tomorrow already even just only not"
@@ -176,7 +176,7 @@ def _opens_subject(token: Token) -> bool:
         word in PREPOSITIONS
         or word in SUBORDINATORS
         or word in PRONOUNS
-        or word in _ADVERBS
+        or word in ADVERBS
         or word in _POSSESSIVES
         or word in FINITE
         or word.endswith(("ly", "ing"))

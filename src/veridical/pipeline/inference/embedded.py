@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from veridical.core.language import is_foreign
 from veridical.core.letters import plain
 from veridical.core.measurements import (
     BackendInfo,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 CHECK_TOLERANCE = 0.5
 """How far the logits of the self-check may be off: rounding moves them by less than .3."""
 
+_FOREIGN = Unmeasured(UnmeasuredReason.LANGUAGE_NOT_SUPPORTED, "it reads English only")
 _engines: dict[str, _Engine] = {}
 _engines_lock = threading.Lock()
 
@@ -82,10 +84,17 @@ class EmbeddedVerifier:
             support_threshold=calibration.support_threshold,
             contradiction_threshold=calibration.contradiction_threshold,
             certainty=self._card.certainty,
+            languages=("en",),
         )
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
+        foreign = [any(map(is_foreign, map(plain, (q.claim, q.context)))) for q in queries]
+        pairs = zip(queries, foreign, strict=True)
+        read = iter(await self._read([query for query, is_other in pairs if not is_other]))
+        return [_FOREIGN if is_other else next(read) for is_other in foreign]
+
+    async def _read(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         if not queries:
             return []
         engine = await anyio.to_thread.run_sync(_engine, self._card)

@@ -118,6 +118,9 @@ _UNMEASURED: Mapping[UnmeasuredReason, str] = {
     UnmeasuredReason.MALFORMED_REPLY: "the backend's reply made no sense",
     UnmeasuredReason.CONTEXT_TOO_LONG: "the evidence is too long for the backend",
     UnmeasuredReason.DISABLED: "switched off",
+    UnmeasuredReason.LANGUAGE_NOT_SUPPORTED: (
+        "it is in a language that the backend does not read; a language model backend may"
+    ),
 }
 
 _EXCLUSIONS: Mapping[Exclusion, str] = {

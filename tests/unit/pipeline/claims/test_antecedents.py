@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.pipeline.claims import extract_claims
+from veridical.pipeline.claims import extract_claims, with_known_names
 from veridical.pipeline.claims.antecedents import resolve
 
 
@@ -42,6 +42,8 @@ def test_a_word_that_can_mean_one_thing_is_replaced(before: str, text: str, expe
         ("The bridge opened in 1998.", "This plan is cheap."),
         ("The bridge opened in 1998.", "Items are red."),
         ("The bridge, which is red, opened.", "It carries cars."),
+        ("The choice is the Acme.", "It is cheap."),
+        ("Nursery was closed.", "His mother came."),
     ],
 )
 def test_a_word_that_may_mean_another_thing_stays(before: str, text: str) -> None:
@@ -65,6 +67,17 @@ def test_the_text_as_it_stands_is_kept_beside_what_is_read() -> None:
     ]
     assert claims[1].weaker == "The bridge sometimes has cars."
     assert [c.as_read for c in claims[:2]] == [claims[0].text, claims[1].read_as]
+
+
+@pytest.mark.parametrize(
+    ("source", "read_as"),
+    [("The Bridge was opened.", "The bridge is always red."), ("It is red.", None)],
+)
+def test_a_name_is_read_only_if_a_source_has_it(source: str, read_as: str | None) -> None:
+    claims = extract_claims("The bridge opened in 1998. It is always red.")
+    last = with_known_names(claims, [source]).claims[-1]
+    assert (last.text, last.read_as) == ("It is always red.", read_as)
+    assert last.weaker == ("The bridge is" if read_as else "It is") + " sometimes red."
 
 
 def test_the_parts_of_a_claim_are_named_too() -> None:

@@ -210,6 +210,9 @@ def test_a_hedged_statement_is_excluded(text: str) -> None:
         "It can lift 5 kg.",
         "It could lift 5 kg.",
         "Anyone can join.",
+        "All three origins could be read at the third attempt.",
+        "A deputy may be named for 60 days.",
+        "The union counters that they might be worse off.",
     ],
 )
 def test_permission_ability_and_a_stated_risk_are_assertions(text: str) -> None:

@@ -31,6 +31,30 @@ def test_a_stated_fact_is_supported() -> None:
     assert estimate("The Eiffel Tower was completed in 1889.").supported > 0.8
 
 
+@pytest.mark.parametrize(
+    ("claim", "context"),
+    [
+        ("Der Eiffelturm wurde 1889 vollendet.", EVIDENCE),
+        (
+            "The Eiffel Tower was completed in 1889.",
+            "La torre fue terminada en 1889 y está en París.",
+        ),
+        ("Эйфелева башня построена в 1889 году.", "Башня стоит в Париже."),
+    ],
+)
+def test_a_claim_or_evidence_in_another_language_is_not_read(claim: str, context: str) -> None:
+    read, unread = ask(
+        Query("The Eiffel Tower was completed in 1889.", EVIDENCE), Query(claim, context)
+    )
+    assert isinstance(read, Estimate)
+    assert isinstance(unread, Unmeasured)
+    assert unread.reason is UnmeasuredReason.LANGUAGE_NOT_SUPPORTED
+
+
+def test_it_says_which_languages_it_reads() -> None:
+    assert EmbeddedVerifier().info.languages == ("en",)
+
+
 def test_another_year_is_contradicted() -> None:
     found = estimate("The Eiffel Tower was completed in 1925.")
     assert found.contradicted is not None
