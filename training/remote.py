@@ -69,7 +69,7 @@ def parse() -> argparse.Namespace:
     one.add_argument("--name", required=True, help="step of the plan whose weights are wanted")
     one.add_argument("--out", type=Path, required=True)
     one.add_argument("--piece", type=float, default=15, help="megabytes of a piece at most")
-    one.add_argument("--call", type=float, default=60, help="megabytes that go back at most")
+    one.add_argument("--call", type=float, default=62, help="megabytes that go back at most")
     one.add_argument("--part", type=int, default=1, help="which of the calls this is")
     one.set_defaults(do=collect)
     one = commands.add_parser("join", help="make a checkpoint of the pieces that came back")
