@@ -561,15 +561,13 @@ def collect(options: argparse.Namespace) -> None:
 def join(options: argparse.Namespace) -> None:
     """Write a checkpoint that export.py and train.py read, with the base's own embeddings."""
     import torch
-    from encoder import named
+    from encoder import learns, named
 
     arrays = packing.load(packing.joined(options.name, options.parcels))
     said, layers = arrays.pop("said", None), int(arrays.pop("layers")[0])
     base = packing.read_safetensors(options.base / "model.safetensors")
-    words = {
-        named(k): np.array(v) for k, v in base.items() if named(k).startswith("mpnet.embeddings.")
-    }
-    weights = {k: torch.from_numpy(v) for k, v in (words | arrays).items()}
+    fixed = {named(k): np.array(v) for k, v in base.items() if not learns(named(k))}
+    weights = {k: torch.from_numpy(v) for k, v in (fixed | arrays).items()}
     options.out.mkdir(parents=True, exist_ok=True)
     torch.save({"model": weights}, options.out / "last.pt")
     if said is not None:
