@@ -62,6 +62,9 @@ class Verifier(nn.Module):
         seen = (
             self.bias(ids.shape[1], hidden) + (1.0 - mask[:, None, None, :].to(hidden.dtype)) * -1e4
         )
+        kind = hidden.device.type
+        if torch.is_autocast_enabled(kind):
+            seen = seen.to(torch.get_autocast_dtype(kind))  # once, not in every layer
         *layers, last = self.mpnet["encoder"]["layer"]
         for layer in layers:
             hidden = layer(hidden, hidden, seen, self.drop)
@@ -143,8 +146,11 @@ def buckets(distance: torch.Tensor) -> torch.Tensor:
 
 
 def learns(name: str) -> bool:
-    """Tell whether a weight is trained: all but the embeddings."""
-    return not name.startswith("mpnet.embeddings.")
+    """Tell whether a weight is trained: all but the embeddings and what attention adds by distance.
+
+    The latter is left alone as in `train.py`; the fused attention is then sure to be taken.
+    """
+    return not name.startswith(("mpnet.embeddings.", "mpnet.encoder.relative_attention_bias."))
 
 
 def named(name: str) -> str:

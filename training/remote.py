@@ -69,7 +69,7 @@ def parse() -> argparse.Namespace:
     one.add_argument("--name", required=True, help="step of the plan whose weights are wanted")
     one.add_argument("--out", type=Path, required=True)
     one.add_argument("--piece", type=float, default=15, help="megabytes of a piece at most")
-    one.add_argument("--call", type=float, default=60, help="megabytes that go back at most")
+    one.add_argument("--call", type=float, default=62, help="megabytes that go back at most")
     one.add_argument("--part", type=int, default=1, help="which of the calls this is")
     one.set_defaults(do=collect)
     one = commands.add_parser("join", help="make a checkpoint of the pieces that came back")
@@ -561,15 +561,13 @@ def collect(options: argparse.Namespace) -> None:
 def join(options: argparse.Namespace) -> None:
     """Write a checkpoint that export.py and train.py read, with the base's own embeddings."""
     import torch
-    from encoder import named
+    from encoder import learns, named
 
     arrays = packing.load(packing.joined(options.name, options.parcels))
     said, layers = arrays.pop("said", None), int(arrays.pop("layers")[0])
     base = packing.read_safetensors(options.base / "model.safetensors")
-    words = {
-        named(k): np.array(v) for k, v in base.items() if named(k).startswith("mpnet.embeddings.")
-    }
-    weights = {k: torch.from_numpy(v) for k, v in (words | arrays).items()}
+    fixed = {named(k): np.array(v) for k, v in base.items() if not learns(named(k))}
+    weights = {k: torch.from_numpy(v) for k, v in (fixed | arrays).items()}
     options.out.mkdir(parents=True, exist_ok=True)
     torch.save({"model": weights}, options.out / "last.pt")
     if said is not None:
