@@ -22,6 +22,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.policy import FailOn
 from veridical.core.verdicts import Note, Status
 from veridical.errors import BackendError, ConfigurationError, TextError
 from veridical.orchestrator import (
@@ -88,6 +89,26 @@ def test_a_retry_reads_what_failed_and_the_nearest_evidence(bridge: ModuleType) 
     assert 'In S2, this contradicts it: "The ferry sank in 2003."' in second
     assert "nine thousand" not in second
     assert (answer.text, answer.action, len(answer.attempts)) == (bridge.GOOD, Action.PASSED, 2)
+
+
+def doubtful(query: Query) -> Measurement:
+    """Oppose what says never, but not surely."""
+    return fake_estimate(0.3, 0.6) if "never" in query.claim else fake_estimate(0.95)
+
+
+@pytest.mark.parametrize(("fail_on", "attempts"), [("sure", 1), ("any", 2), ("contradicted", 2)])
+def test_a_retry_is_for_claims_that_fail_by_the_policy(
+    bridge: ModuleType, fail_on: FailOn, attempts: int
+) -> None:
+    script = bridge.Script([bridge.WRONG, bridge.GOOD])
+    verifier = bridge.verifier(doubtful, Policy(fail_on=fail_on))
+    answer = bridge.process(Orchestrator(script, verifier, on_failure="retry", config=FULL))
+    assert len(answer.attempts) == attempts
+    if attempts == 1:
+        assert answer.action is Action.FLAGGED
+        assert answer.guidance is None
+        assert "The ferry never sank in 2003 [S2].[?1]" in answer.text
+        assert "- [?1] contradicted, unsure: please look; S2 says" in answer.text
 
 
 def test_retries_end_and_the_best_attempt_is_marked(bridge: ModuleType) -> None:

@@ -79,6 +79,21 @@ def test_a_check_is_the_report_of_the_library(opened: Open) -> None:
         assert document == own
         assert reply.headers["x-veridical-outcome"] == "flagged"
         assert reply.headers["x-veridical-flagged"] == "1"
+        assert reply.headers["x-veridical-failing"] == "1"
+
+    use(opened, work)
+
+
+def test_a_request_chooses_which_flagged_claims_fail(opened: Open) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        asked = CHECK | {"answer": "It is painted blue [S1]."}
+        for fail_on, failing in (("any", "1"), ("contradicted", "0")):
+            reply = await client.post("/v1/check", json=asked | {"policy": {"fail_on": fail_on}})
+            assert reply.headers["x-veridical-flagged"] == "1"
+            assert reply.headers["x-veridical-failing"] == failing
+            assert reply.json()["policy"]["fail_on"] == fail_on
+        wrong = await client.post("/v1/check", json=asked | {"policy": {"fail_on": "unsure"}})
+        assert wrong.status_code == 422
 
     use(opened, work)
 

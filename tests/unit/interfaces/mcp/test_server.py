@@ -96,6 +96,23 @@ def test_check_shows_what_is_flagged_first(tmp_path: Path) -> None:
     assert first["do"] == "Correct the claim to what the evidence says"
 
 
+def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path: Path) -> None:
+    def doubtful(query: Query) -> Measurement:
+        return fake_estimate(0.3) if "blue" in query.claim else judge(query)
+
+    answer = "It is blue [S1]. It has six lanes [S1]. The bridge opened in 1998 [S1]."
+    given = {"answer": answer, "sources": SOURCES}
+    found = call(tmp_path, "check", given, doubtful).structured_content
+    assert [claim["certainty"] for claim in found["claims"]] == ["sure", "unsure", "sure"]
+    assert (found["claims_flagged"], found["claims_flagged_surely"]) == (2, 1)
+    assert found["claims_failing"] == 1
+    assert found["claims"][1]["do"].startswith("Not sure: look at the evidence yourself.")
+    assert 0 < found["probability_grounded"] < 0.05
+    for fail_on, failing in (("any", 2), ("sure", 1), ("contradicted", 1)):
+        chosen = call(tmp_path, "check", given | {"fail_on": fail_on}, doubtful).structured_content
+        assert chosen["claims_failing"] == failing
+
+
 def test_what_could_not_be_measured_is_no_pass(tmp_path: Path) -> None:
     found = call(
         tmp_path,

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from veridical.core.assessment import Outcome, Savings
+from veridical.core.assessment import Counts, Outcome, Savings
 from veridical.core.measurements import Billed, Measurement, Stage, Unmeasured, UnmeasuredReason
 from veridical.core.types import Claim, Exclusion, Span
-from veridical.core.verdicts import Budget, Status, Verdict
+from veridical.core.verdicts import Budget, Certainty, Status, Verdict
 from veridical.pipeline.judgement import summarise
 from veridical.testing import fake_estimate
 
@@ -41,6 +41,28 @@ def test_the_outcome_follows_from_the_checked_claims(
 ) -> None:
     found = summarise([verdict(s) for s in statuses], sentences=1, latency_ms=1.0)
     assert found.outcome is outcome
+
+
+def test_sure_and_unsure_verdicts_are_counted_apart() -> None:
+    def rated(status: Status, certainty: Certainty) -> Verdict:
+        found = verdict(status, fake_estimate(0.8))
+        return replace(found, certainty=certainty, probability_right=0.9)
+
+    sure, unsure = Certainty.SURE, Certainty.UNSURE
+    found = summarise(
+        [
+            rated(Status.SUPPORTED, sure),
+            rated(Status.SUPPORTED, sure),
+            rated(Status.SUPPORTED, unsure),
+            rated(Status.UNSUPPORTED, sure),
+            rated(Status.CONTRADICTED, unsure),
+            replace(verdict(Status.UNVERIFIABLE), certainty=unsure),
+        ],
+        sentences=6,
+        latency_ms=1.0,
+    )
+    assert (found.passed, found.flagged) == (Counts(2, 1), Counts(1, 2))
+    assert found.probability_grounded == pytest.approx(0.9**3 * 0.1**2)
 
 
 def test_an_answer_of_questions_is_nothing_to_check_not_grounded() -> None:

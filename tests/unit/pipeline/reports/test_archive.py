@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import veridical
+from veridical.core.certainty import CertaintyModel, Fit
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.reports import Report
 from veridical.pipeline.reports.archive import from_bytes, to_bytes
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FAKE, FakeBackend, fake_estimate
 
 ANSWER = (
     "The bridge opened in 1998 [S1]. It has six lanes and a toll [S1]. Is it blue? It is late [S9]."
@@ -42,6 +43,18 @@ def test_a_report_comes_back_as_it_was_with_all_its_formats(report: Report) -> N
     assert types_in(found) == types_in(report)
     for form in ("to_json", "to_html", "to_sarif", "to_junit", "__str__"):
         assert getattr(found, form)() == getattr(report, form)()
+
+
+def test_a_report_of_a_fitted_backend_comes_back_as_it_was() -> None:
+    fit = Fit(0.5, (("score", 1.0), ("length", -0.1)), 0.9)
+    fitted = CertaintyModel(fit, fit, fit, (("quantity_differs", 0.97),), 0.5)
+    backend = FakeBackend(answer, replace(FAKE, certainty=fitted))
+    report = veridical.check(ANSWER, SOURCES, backend=backend)
+    found = from_bytes(to_bytes(report))
+    assert found == report
+    assert found is not None
+    assert found.backend.certainty == fitted
+    assert [verdict.certainty for verdict in found.flagged]
 
 
 def types_in(value: object) -> Any:  # noqa: ANN401 -- a tree of names

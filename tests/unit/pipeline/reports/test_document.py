@@ -11,8 +11,9 @@ from jsonschema import Draft202012Validator
 from veridical.core.assessment import Savings
 from veridical.core.information import EPSILON
 from veridical.core.measurements import UnmeasuredReason
+from veridical.core.policy import FAIL_ON
 from veridical.core.types import Exclusion
-from veridical.core.verdicts import Note, Status
+from veridical.core.verdicts import Certainty, Note, Status
 from veridical.core.views import _NOTED, VIEWS
 
 if TYPE_CHECKING:
@@ -57,10 +58,25 @@ def test_what_a_cascade_saved_is_in_the_summary(report: Report, schema: dict[str
     assert report.to_dict()["summary"]["cascade"] is None
 
 
+def test_sure_and_unsure_verdicts_are_counted(report: Report) -> None:
+    summary = report.to_dict()["summary"]
+    assert summary["by_certainty"] == {
+        "flagged": {"sure": 2, "unsure": 3},
+        "passed": {"sure": 1, "unsure": 1},
+    }
+    assert summary["failing"] == 2
+    assert summary["probability_grounded"] == 0.012346
+    claims = {claim["id"]: claim for claim in report.to_dict()["claims"]}
+    assert (claims["c4"]["certainty"], claims["c4"]["probability_right"]) == ("sure", 0.97)
+    assert (claims["c7"]["certainty"], claims["c7"]["probability_right"]) == ("unsure", None)
+
+
 def test_schema_knows_every_value_of_the_enums(schema: dict[str, Any]) -> None:
     claim, defs = schema["$defs"]["claim"]["properties"], schema["$defs"]
     gap_types = {view.gap_type for view in [*VIEWS.values(), *_NOTED.values()]}
     assert defs["status"]["enum"] == list(Status)
+    assert defs["certainty"]["enum"] == list(Certainty)
+    assert defs["policy"]["properties"]["fail_on"]["enum"] == list(FAIL_ON)
     assert defs["unmeasured"]["properties"]["unmeasured"]["enum"] == list(UnmeasuredReason)
     assert claim["notes"]["items"]["enum"] == list(Note)
     assert claim["excluded"]["enum"] == [*Exclusion, None]

@@ -16,6 +16,7 @@ from veridical.core.types import Piece, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role
 from veridical.pipeline.reports import words
 from veridical.pipeline.reports.excerpts import WHOLE
+from veridical.pipeline.reports.templates import resource
 from veridical.pipeline.reports.visible import visible
 
 if TYPE_CHECKING:
@@ -108,6 +109,31 @@ def test_each_checked_claim_has_one_labelled_badge(report: Report) -> None:
     labels = [node.attributes["aria-label"] for node in parsed(report).css("#answer-text .badge")]
     assert labels[2] == "Claim c4: contradicted"
     assert len(labels) == 8
+
+
+def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
+    page = parsed(report)
+    badges = classes(page, "#answer-text .badge")
+    assert badges[:4] == [
+        "badge t-supported",
+        "badge t-supported_unsure",
+        "badge t-contradicted",
+        "badge t-partially_supported_unsure",
+    ]
+    cards = {card.attributes["id"]: card.text() for card in page.css(".card")}
+    assert [name for name, text in cards.items() if "please look" in text] == ["c3", "c5", "c10"]
+    assert "unsure, right with a probability of 0.83" in cards["c3"]
+    assert (
+        "probability that every checked claim is supported: 0.01"
+        in page.css_first(".totals").text()
+    )
+
+
+def test_every_tone_has_a_style_of_its_own() -> None:
+    style = resource("page.css")
+    for tone in words.LOOKS:
+        assert re.search(rf"\.t-{tone}\b[^{{}}]*\{{ --tone:", style), tone
+    assert ".top.unsure" in style
 
 
 def test_excluded_spans_are_dimmed(report: Report) -> None:

@@ -263,6 +263,22 @@ def test_blocking_withholds_the_text_and_its_log_probabilities(start: Start) -> 
     assert found.veridical["choices"][0]["action"] == "blocked"
 
 
+@pytest.mark.parametrize(
+    ("fail_on", "action"), [("sure", "flagged"), ("any", "blocked"), ("contradicted", "blocked")]
+)
+def test_blocking_withholds_what_fails_by_the_policy(
+    start: Start, fail_on: str, action: str
+) -> None:
+    verifier = Verifier(
+        FakeBackend(lambda q: fake_estimate(*((0.3, 0.6) if "six" in q.claim else (0.97,))))
+    )
+    url = start(Upstream([reply(WRONG)]), verifier, on_failure="block")
+    (choice,) = ask(url, {"policy": {"fail_on": fail_on}}).veridical["choices"]
+    assert (choice["outcome"], choice["flagged"]) == ("flagged", 1)
+    assert choice["action"] == action
+    assert choice["report"]["summary"]["failing"] == (0 if fail_on == "sure" else 1)
+
+
 def test_blocking_lets_through_what_is_supported(start: Start) -> None:
     found = ask(start(Upstream([reply(RIGHT)]), on_failure="block"))
     assert found.choices[0].message.content == RIGHT
