@@ -4,8 +4,9 @@ Scores every passage of a fixed sample of the development sets once, then compar
 the passages of a claim together, and thresholds. Nothing here is fitted. "Closest" is the sentence
 nearest to the claim, with the neighbour that has most of what it lacks; it is read, as the stitched
 passage is, where the evidence is longer than a window. "Then" is the stitched passage only where
-the closest has neither probability at its threshold, as the product reads. The same for 160 claims
-on a text whose entries are alike (`_gazetteer.py`). Claims of several sentences are read in this
+the closest has neither probability at its threshold, and "further" the rest of short evidence where
+neither of the two has, which can support a claim and not oppose it: as the product reads
+(docs/decisions/0018-meaning-and-reading.md). The same for 160 claims on a text whose entries are alike (`_gazetteer.py`). Claims of several sentences are read in this
 last way whole, and sentence by sentence.
 
     .venv/bin/python benchmarks/aggregation.py [--rows 60] [--model NAME] [--write]
@@ -40,6 +41,7 @@ from veridical.pipeline.claims import sentence_parts, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
 from veridical.pipeline.inference.card import load_card
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
+from veridical.pipeline.inference.vectors import packaged_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +54,8 @@ NOT_PAIRS = ("p0__", "quote_", "traces_")
 MOST_WINDOWS = 4
 MANY = 20
 """So many claims of several sentences have the files in which these are looked at alone."""
-CLOSEST, STITCHED = "closest", "stitched"
+CLOSEST, STITCHED, LATER = "closest", "stitched", "further"
+TURNS = {0: CLOSEST, 1: STITCHED}
 SHIPPED = load_card(DEFAULT_MODEL).calibration
 SUPPORT, CONTRADICTION = SHIPPED.support_threshold, SHIPPED.contradiction_threshold
 
@@ -102,7 +105,7 @@ async def score_all(options: argparse.Namespace) -> tuple[list[Scored], list[Sco
     """Return the sample with the scores of its passages, and the entries that are alike."""
     backend = EmbeddedVerifier(options.model)
     options.cache.mkdir(exist_ok=True)
-    kept = options.cache / f"{backend.info.fingerprint}.jsonl"
+    kept = options.cache / f"{backend.info.fingerprint}-by-meaning.jsonl"
     known = {}
     if kept.exists():
         lines = map(json.loads, kept.read_text(encoding="utf-8").splitlines())
@@ -158,13 +161,14 @@ async def read(
 def passages_of(row: Row, claim: str, windows: int) -> Iterator[tuple[int | str, str]]:
     """Yield the windows, the stitched passage and the closest sentences, as far as there are."""
     sources = as_sources(row.sources)
-    corpus = Corpus(sources, split_sentences)
+    corpus = Corpus(sources, split_sentences, vectors=packaged_vectors())
     cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
     read = Binder(corpus, windows=windows).bind(claim, cited).with_evidence
     yield from enumerate(passage.text for passage in read if not passage.stitched)
     short = Binder(corpus, windows=0).bind(claim, cited).with_evidence
     if len(short) > 1:
-        yield from zip((CLOSEST, STITCHED), (passage.text for passage in short), strict=True)
+        for number, passage in enumerate(short):
+            yield TURNS.get(passage.turn, f"{LATER} {number}"), passage.text
 
 
 # --- ways of putting passages together --------------------------------------------------------
@@ -367,8 +371,10 @@ def read_whole(
 ) -> Passage:
     """Return the first passage that decides, else the most decisive."""
     read = short(scored, CLOSEST, STITCHED)
-    deciding = (p for p in read if decides(p, support, contradiction))
-    return next(deciding, decisive(read))
+    further = [p for p in scored.passages if str(p.rank).startswith(LATER)]
+    deciding = [p for p in read if decides(p, support, contradiction)]
+    supporting = [p for p in further if status(p, support, contradiction) == "supported"]
+    return next(iter(deciding), most_support(supporting) if supporting else decisive(read))
 
 
 def shipped(

@@ -22,11 +22,12 @@ from model import collate, load_model, load_tokenizer, logits
 
 from veridical.core.letters import plain
 from veridical.core.sources import as_sources
-from veridical.core.types import CitationRef, Span
+from veridical.core.types import FURTHER, CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc, balanced_accuracy
 from veridical.pipeline.claims import sentence_parts, split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.inference.vectors import packaged_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,11 +86,13 @@ def claim_of(file: str, row: Row) -> Iterator[Claim]:
     """Yield a row with the passages that the embedded verifier reads for it."""
     sources = as_sources(row.sources)
     cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
-    binder = Binder(Corpus(sources, split_sentences), windows=0)
+    corpus = Corpus(sources, split_sentences, vectors=packaged_vectors())
+    binder = Binder(corpus, windows=0)
 
     def pairs(text: str) -> Pairs:
         passages = binder.bind(text, cited).with_evidence
-        return tuple((plain(passage.text), plain(text)) for passage in passages)
+        near = (passage for passage in passages if passage.turn < FURTHER)
+        return tuple((plain(passage.text), plain(text)) for passage in near)
 
     if all(citation.resolved for citation in cited):
         parts = tuple(pairs(part.text) for part in sentence_parts(row.claim))

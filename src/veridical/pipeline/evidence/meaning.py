@@ -60,15 +60,18 @@ class Meanings:
     """The sentences of a corpus, ready to be compared with claims."""
 
     def __init__(self, vectors: Vectors, sentences: Sequence[str]) -> None:
+        import numpy as np
+
         self._vectors = vectors
         self._idle = frozenset(chain.from_iterable(vectors.pieces(sorted(STOP_WORDS))))
         found = [self._telling(pieces) for pieces in vectors.pieces(sentences)]
         self._having = Counter(chain.from_iterable(map(set, found)))
         self._known = list(self._having)
         place = {piece: i for i, piece in enumerate(self._known)}
-        self._filled = [i for i, pieces in enumerate(found) if pieces]
-        self._flat = [place[piece] for piece in chain.from_iterable(found)]
-        self._starts = _starts([found[i] for i in self._filled])
+        filled = [i for i, pieces in enumerate(found) if pieces]
+        self._filled = np.asarray(filled, dtype=np.intp)
+        self._flat = np.asarray([place[each] for each in chain.from_iterable(found)], dtype=np.intp)
+        self._starts = np.asarray(_starts([found[i] for i in filled]), dtype=np.intp)
         self._size = len(sentences)
 
     def of(self, claim: str) -> Nearness:
@@ -78,7 +81,7 @@ class Meanings:
         (pieces,) = self._vectors.pieces([claim])
         asked = list(dict.fromkeys(self._telling(pieces)))
         near = np.zeros((len(asked), self._size), dtype=np.float32)
-        if asked and self._flat:
+        if asked and self._known:
             known = self._vectors.nearness(asked, self._known)
             for row, of_known in zip(near, known, strict=True):
                 row[self._filled] = np.maximum.reduceat(of_known[self._flat], self._starts)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _TABLE = b"word_embeddings.weight"
+_BATCH = 1024
+"""Texts that are cut at once: what the tokenizer makes of a text takes many times its memory."""
+
 _WORD = re.compile(r"(?:##)?[^\W_]+")
 _GRAPH, _INITIALIZER = 7, 5
 """Fields of ONNX's ModelProto and GraphProto."""
@@ -47,8 +50,12 @@ class TokenVectors:
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the word pieces of each text, without punctuation."""
-        encoded = self._tokenizer.encode_batch(list(map(plain, texts)), add_special_tokens=False)
-        return [[number for number in each.ids if number in self._says] for each in encoded]
+        found: list[list[int]] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = list(map(plain, texts[start : start + _BATCH]))
+            encoded = self._tokenizer.encode_batch(batch, add_special_tokens=False)
+            found += ([each for each in one.ids if each in self._says] for one in encoded)
+        return found
 
     def nearness(self, pieces: Sequence[int], others: Sequence[int]) -> Any:  # noqa: ANN401 -- see above
         """Return the cosine of each piece (row) with each of the others (column), from 0 to 1."""
