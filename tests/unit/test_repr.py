@@ -18,34 +18,9 @@ from veridical.verifier import Case, Verifier
 
 # What fields that hold text are called, wherever they are.
 TEXTS = frozenset(
-    [
-        "text",
-        "texts",
-        "answer",
-        "question",
-        "claim",
-        "context",
-        "whole",
-        "weaker",
-        "read_as",
-        "quote",
-        "evidence",
-        "prose",
-        "content",
-        "lead_in",
-        "masked",
-        "words",
-        "rest",
-        "system",
-        "user",
-        "fact",
-        "goal",
-        "prompt",
-        "guidance",
-        "entity",
-        "relation",
-        "others",
-    ]
+    {"text", "texts", "answer", "question", "claim", "context", "whole", "weaker", "read_as"}
+    | {"quote", "evidence", "prose", "content", "lead_in", "masked", "words", "rest", "system"}
+    | {"user", "fact", "goal", "prompt", "guidance", "entity", "relation", "others"}
 )
 # Fields of these names that hold none.
 NO_TEXTS = frozenset(

@@ -73,8 +73,8 @@ _LISTS = {name: _words(found) - _ENGLISH for name, found in _FOREIGN.items()}
 _ENGLISH_BESIDE = {name: _ENGLISH - _words(_SHARED.get(name, "")) for name in _LISTS}
 # Words of names and of learned English, which decide nothing alone: "Rio de la Plata", "et al.".
 _PARTICLES = _words(
-    "de la le el du di da do del della des dei der den von van zu y e et al un o a i dos das las los"
-    " en un per se con pro que est il lo san santa in ad ex via vs op na po ha cum non sur"
+    "de la le el du di da do del della des dei der den von van zu y e et al un o a i dos das los"
+    " las en un per se con pro que est il lo san santa in ad ex via vs op na po ha cum non sur"
     " sans son sa is mit das"
 )
 # English words that are written with a mark.

@@ -166,10 +166,10 @@ class Claim:
 
     `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
     a shared subject put back. `read_as` is the same with a name in place of the word that it begins
-    with and that points back, such as "It", if it is certain what that means. `parts` are its conjuncts, looked at only when the whole is not
-    supported, or the sentences of one that has several. `weaker` is the claim with its quantifier
-    or certainty word softened, if it has one. `skipped` is why an assertion is not verified, if the
-    policy leaves it out.
+    with and that points back, such as "It", if it is certain what that means. `parts` are its
+    conjuncts, looked at only when the whole is not supported, or the sentences of one that has
+    several. `weaker` is the claim with its quantifier or certainty word softened, if it has one.
+    `skipped` is why an assertion is not verified, if the policy leaves it out.
     """
 
     id: str

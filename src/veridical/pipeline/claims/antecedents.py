@@ -34,9 +34,10 @@ _DEMONSTRATIVE = re.compile(r"(?:This|These|That|Those) (?P<noun>[a-z]{3,})(?= \
 # "It is clear that", "It took two years to", "It rained": nothing that came before is meant.
 _EXPLETIVE = re.compile(
     r"It(?:['’]s| is| was| will be| would be| has been| remains| became)"
-    r" (?:(?:\w+ ){0,4}(?:that|to|whether|how|why|who|which|when|if)\b|(?:in|on|at|during|only|not|worth"
-    r"|raining|snowing|cold|hot|dark|late|early|time|\d)\b)"
-    r"|It (?:seems|appears|turns|follows|takes|took|rain|snow|happen|depends|looks|feels|costs? \w+ \w+ to)"
+    r" (?:(?:\w+ ){0,4}(?:that|to|whether|how|why|who|which|when|if)\b|(?:in|on|at|during|only"
+    r"|not|worth|raining|snowing|cold|hot|dark|late|early|time|\d)\b)"
+    r"|It (?:seems|appears|turns|follows|takes|took|rain|snow|happen|depends|looks|feels"
+    r"|costs? \w+ \w+ to)"
 )
 _MAX_SUBJECT = 6
 _MAX_LENGTH = 600
@@ -46,6 +47,10 @@ _COPULAS = word_set("is are was were became remains remained")
 _SINGULAR_DETERMINERS = word_set(
     "a an the this that its his her their our my your each every one another"
 )
+_JOINING = word_set("and but or which who that")
+_POINTING = word_set("this that these those its their his her")
+_OF_PERSONS = word_set("he she his her")
+_OF_MANY = word_set("they their")
 _PRONOUN_WORDS = PRONOUNS | word_set("its their his her him them who")
 
 
@@ -104,7 +109,7 @@ def _capital(text: str) -> str:
 
 
 def _named_before(noun: str, before: str) -> str | None:
-    """Return the one thing of a kind that the sentence before names more closely: `the Gold plan`."""
+    """Return the one thing of a kind that the sentence before names: `the Gold plan`."""
     found = re.findall(rf"\b{noun}\b", before, re.IGNORECASE)
     named = re.search(rf"\b(?:[Tt]he|[Aa]n?|[Oo]ur|[Ii]ts) ((?:[\w-]+ ){{1,3}}){noun}\b", before)
     if len(found) != 1 or named is None:
@@ -120,29 +125,29 @@ def _antecedent(pointer: str, before: str) -> str | None:
     """Return the subject of the sentence before, if `pointer` can mean nothing else in it."""
     tokens = tokens_of(before, Span(0, len(before)), protected_spans(before))
     verb = clause_verb(tokens)
-    if verb is None or not 0 < verb <= _MAX_SUBJECT:
+    if verb is None:
         return None
     subject, rest = list(tokens[:verb]), tokens[verb:]
     while len(subject) > 1 and (subject[-1].word in ADVERBS or subject[-1].word.endswith("ly")):
         subject.pop()
-    if any(t.word in _PRONOUN_WORDS - DETERMINERS or t.protected for t in subject):
+    person, plural = pointer in _OF_PERSONS, pointer in _OF_MANY
+    if not _is_name(subject, person=person) or _is_plural(subject, rest[0]) is not plural:
         return None
-    if subject[0].word in {"this", "that", "these", "those", "its", "their", "his", "her"}:
-        return None
-    plural = _is_plural(subject, rest[0])
-    wanted = pointer in {"they", "their"}
-    if plural is None or plural is not wanted:
-        return None
-    person = pointer in {"he", "she", "his", "her"}
-    # The first word of a sentence has a capital anyway: two make a name.
-    if person and not (len(subject) > 1 and all(token.capitalised for token in subject)):
-        return None
-    # "The choice is the Acme": either may be meant.
-    if rest[0].word in _COPULAS and any(t.word == "the" or t.capitalised for t in rest[1:2]):
-        return None
-    if _has_rival(rest, plural=wanted, person=person):
+    if _has_rival(rest, plural=plural, person=person):
         return None
     return before[subject[0].span.start : subject[-1].span.end]
+
+
+def _is_name(subject: Sequence[Token], *, person: bool) -> bool:
+    """Say whether a subject says by itself what is meant; a person has a name of two words.
+
+    The first word of a sentence has a capital anyway, so that one word tells nothing.
+    """
+    if not 0 < len(subject) <= _MAX_SUBJECT or subject[0].word in _POINTING:
+        return False
+    if any(token.word in _PRONOUN_WORDS - DETERMINERS or token.protected for token in subject):
+        return False
+    return not person or (len(subject) > 1 and all(token.capitalised for token in subject))
 
 
 def _is_plural(subject: Sequence[Token], verb: Token) -> bool | None:
@@ -166,20 +171,26 @@ def _is_plural(subject: Sequence[Token], verb: Token) -> bool | None:
 def _has_rival(rest: Sequence[Token], *, plural: bool, person: bool) -> bool:
     """Say whether what follows the subject names another thing that could be meant.
 
-    What a copula says of the subject is the subject; where and when something is, is no rival.
+    What a copula says of the subject is the subject, but for a name: "The choice is the Acme".
+    Where and when something is, is no rival.
     """
     adjunct = rest[0].word in _COPULAS
-    for index, token in enumerate(rest[1:], 1):
+    if adjunct and any(token.word == "the" or token.text[0].isupper() for token in rest[1:2]):
+        return True
+    for token in rest[1:]:
         if token.word in PREPOSITIONS:
             adjunct = token.word not in {"with", "by", "of", "like", "than"}
-        elif token.word in {"and", "but", "or", "which", "who", "that"} or token.text in ",;:":
+        elif token.word in _JOINING or token.text in ",;:":
             adjunct = False
-        elif adjunct or not token.word:
-            continue
-        elif token.text[0].isupper():
-            return not plural or index + 1 < len(rest)
-        elif (not plural and token.word in _SINGULAR_DETERMINERS and not person) or (
-            plural and token.word.endswith("s") and not token.word.endswith("ss")
-        ):
+        elif not adjunct and _may_be_meant(token, plural=plural, person=person):
             return True
     return False
+
+
+def _may_be_meant(token: Token, *, plural: bool, person: bool) -> bool:
+    """Say whether a word opens, or is, a thing of the number in question."""
+    if token.text[0].isupper():
+        return True
+    if plural:
+        return token.word.endswith("s") and not token.word.endswith("ss")
+    return token.word in _SINGULAR_DETERMINERS and not person

@@ -55,8 +55,8 @@ _WORDY = re.compile(r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){0,3}$")
 _EDITORIAL = re.compile(
     r"(?:sic|notes?|edit(?:ed)?|citation needed|emphasis (?:added|mine)|omitted|redacted|translated"
     r"|laugh(?:s|ing|ter)?|applause|pause|inaudible|unclear|music|crosstalk|image|figure|table|link"
-    r"|name|date|your name|placeholder|blank|unknown|unnamed|deleted|removed|insert|todo|tbd|the|his"
-    r"|her|its|their|an?|and|or|of|in|to|is|was|were|are|has|had|not)$",
+    r"|name|date|your name|placeholder|blank|unknown|unnamed|deleted|removed|insert|todo|tbd|the"
+    r"|his|her|its|their|an?|and|or|of|in|to|is|was|were|are|has|had|not)$",
     re.IGNORECASE,
 )
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")

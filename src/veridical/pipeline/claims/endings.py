@@ -25,8 +25,8 @@ _STARTER = (
 _AFTER_LETTER = re.compile(r"(?<=[a-z,] )[A-Z]\. +" + _STARTER)
 _AFTER_NAME = re.compile(r"(?<![\w.'’-])[A-Z][a-z]{3,}\.[\"”’)]* +" + _STARTER)
 _AFTER_WORD = re.compile(r"(?<![\w.'’-])(?P<word>[a-z]{2,})\.[\"”’)]* +(?=[\"“‘'(\[]?[A-Z])")
-# A unit behind a figure ends a sentence before a capital: "lost 4 kg. Dr. Ames". Capital letters are
-# left out: they may be initials ("On May 5 J. Smith"). Bounded, so that time stays linear.
+# A unit behind a figure ends a sentence before a capital: "lost 4 kg. Dr. Ames". Single capitals
+# are left out: they may be initials ("On May 5 J. Smith").
 _AFTER_UNIT = re.compile(
     r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|thirty|forty|fifty"
     r"|sixty|hundred|thousand|million|half|few|several))[ \u00a0\u202f-]?"

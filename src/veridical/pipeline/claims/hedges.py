@@ -62,7 +62,7 @@ _GOVERNED = re.compile(
     r"may (?:(?:also|sometimes|occasionally|rarely|often|even|still|in turn) ){0,2}"
     r"(?P<verb>(?!not\b)[a-z][a-z-]*)\b(?P<rest>[^.;:!?]{0,200})"
 )
-# "may be returned" is a permission, "may be caused", "may be known" and "may be built by" are guesses.
+# "may be returned" is a permission, "may be caused" and "may be built by" are guesses.
 _PASSIVE = re.compile(
     r" (?:also |freely |only )?(?P<participle>[a-z]+)\b(?! by\b| to (?:be|have)\b)"
 )

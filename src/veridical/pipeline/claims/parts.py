@@ -1,4 +1,4 @@
-"""The conjuncts of a claim: clauses of their own, or what shares its subject, made to stand alone."""
+"""The conjuncts of a claim: clauses, or what shares its subject, made to stand alone."""
 
 from __future__ import annotations
 

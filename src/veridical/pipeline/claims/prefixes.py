@@ -28,7 +28,8 @@ _COURTESY = rf"""(?:(?:sure|certainly|yes|of\scourse|absolutely|unfortunately|sa
         \s(?:to|that\si\shave\sto|i\scan)\s(?:also\s)?{_SAY}(?:\sthat|,|:)?\s(?!about\b|of\b|if\b|how\b|what\b)
     | {_I_AM}afraid\s(?:that\s)?(?!of\b|to\b|so\b|not\b)
     | (?:i|we)\s(?:deeply\s)?regret\sto\s{_SAY}(?:\sthat)?\s
-    | (?:i|we)(?:\s(?:can|must|should|have\sto|want\sto|need\sto|would\slike\sto|will)|(?:'|’)(?:d\slike\sto|ll))
+    | (?:i|we)(?:\s(?:can|must|should|have\sto|want\sto|need\sto|would\slike\sto|will)
+        |(?:'|’)(?:d\slike\sto|ll))
         \s(?:also\s|just\s|definitely\s|gladly\s)?{_SAY}\sthat\s
     | as\san?\s(?:ai|artificial\sintelligence|llm|(?:large\s)?language\smodel)\b[^,.]{{0,40}},\s
         (?:i\s(?:do\s)?(?:know|understand|believe\sin)\sthat\s

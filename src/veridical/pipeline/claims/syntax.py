@@ -111,7 +111,7 @@ def finite_verb(tokens: Sequence[Token]) -> int | None:
 
 
 def clause_verb(tokens: Sequence[Token]) -> int | None:
-    """Return the index of the finite verb of a clause whose subject may be a pronoun; None if unsure.
+    """Return the index of the finite verb of a clause, whatever its subject; None if unsure.
 
     Unlike `finite_verb`, the verb may be the last word, and a possessive may open the subject.
     """

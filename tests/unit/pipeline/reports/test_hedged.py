@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import anyio
 import pytest
@@ -20,9 +19,9 @@ SAID = (
 
 
 @pytest.fixture(scope="module")
-def report() -> Iterator[Report]:
+def report() -> Report:
     verifier = Verifier(FakeBackend(lambda _: fake_estimate(0.99)))
-    yield anyio.run(verifier.check, ANSWER, {"S1": "It opened in 1998."})
+    return anyio.run(verifier.check, ANSWER, {"S1": "It opened in 1998."})
 
 
 def test_the_text_marks_each_hedged_statement_and_says_why_it_is_no_pass(report: Report) -> None:
