@@ -6,8 +6,9 @@ nearest to the claim, with the neighbour that has most of what it lacks; it is r
 passage is, where the evidence is longer than a window. "Then" is the stitched passage only where
 the closest has neither probability at its threshold, and "further" the rest of short evidence where
 neither of the two has, which can support a claim and not oppose it: as the product reads
-(docs/decisions/0018-meaning-and-reading.md). The same for 160 claims on a text whose entries are alike (`_gazetteer.py`). Claims of several sentences are read in this
-last way whole, and sentence by sentence.
+(docs/decisions/0018-meaning-and-reading.md). The same for 160 claims on a text whose entries are
+alike (`_gazetteer.py`). Claims of several sentences are read in this last way whole, and sentence
+by sentence.
 
     .venv/bin/python benchmarks/aggregation.py [--rows 60] [--model NAME] [--write]
 

@@ -39,9 +39,8 @@ from veridical.verifier import Verifier
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from veridical.evaluation.answers import LabelledAnswer, LabelledClaim
-
     from veridical.core.verdicts import Verdict
+    from veridical.evaluation.answers import LabelledAnswer, LabelledClaim
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".certainty"

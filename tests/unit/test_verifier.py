@@ -98,7 +98,9 @@ def test_a_backend_that_raises_leaves_the_claims_undetermined() -> None:
 
     report = check("The bridge opened in 1998.", fail)
     assert report.summary.outcome is Outcome.UNDETERMINED
-    assert report.claims[0].p1 == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "RuntimeError")
+    p1 = report.claims[0].p1
+    assert isinstance(p1, Unmeasured)
+    assert (p1.reason, p1.detail) == (UnmeasuredReason.BACKEND_ERROR, "RuntimeError")
     assert CLAIM_TEXT not in report.to_json()
 
 

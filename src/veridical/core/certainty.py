@@ -147,7 +147,9 @@ def from_document(document: Mapping[str, Any]) -> CertaintyModel:
     """
     rules: Mapping[str, Any] = document["rules"]
     return CertaintyModel(
-        *(_fit(document[kind.value]) for kind in Kind),
+        supported=_fit(document[Kind.SUPPORTED.value]),
+        contradicted=_fit(document[Kind.CONTRADICTED.value]),
+        not_supported=_fit(document[Kind.NOT_SUPPORTED.value]),
         rules=tuple(sorted((name, float(p)) for name, p in rules.items())),
         exponent=float(document["exponent"]),
     )

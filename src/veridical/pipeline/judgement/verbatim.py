@@ -48,5 +48,7 @@ def stands_verbatim(
         parts=(),
     )
     found = scored(found, (reading.passage,), reading)
-    found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes)
+    found = noted(
+        found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False
+    )
     return quote(found, reading, sources)

@@ -110,8 +110,8 @@ class _Terminal:
     def blocks(self) -> Iterator[RenderableType]:
         assessment = self._assessment
         tone = _OUTCOME_TONES[assessment.summary.outcome]
-        sure = any(verdict.sure for verdict in assessment.flagged)
-        style = _STYLES[words.unsure(tone)] if assessment.flagged and not sure else _STYLES[tone]
+        only_unsure = assessment.flagged and not any(v.sure for v in assessment.flagged)
+        style = _STYLES[words.unsure(tone) if only_unsure else tone]
         yield self._ink(words.headline(assessment), f"{style} bold")
         yield from self._section("Answer", [self._answer()])
         lost = [v for v in assessment.claims if words.tone(v) == Status.UNDETERMINED]
