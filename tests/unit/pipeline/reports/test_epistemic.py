@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from veridical.core.epistemic import StepAudit, TraceAudit, Verifications
-from veridical.core.similarity import Contradiction, Contradictions
+from veridical.core.similarity import Consistency, Contradiction, Contradictions
 from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.epistemic import hallucinations, not_verified, verification
 from veridical.pipeline.reports.epistemic import Layout
@@ -42,7 +42,9 @@ def test_pairs_that_oppose_each_other_are_named(report: Report) -> None:
 
 def test_one_claim_says_why_its_numbers_its_evidence_and_what_to_do(report: Report) -> None:
     (verdict, *_) = [v for v in report.claims if v.status is Status.CONTRADICTED]
-    text = shown(Layout("utf-8").claim(verification(verdict, 0.9)))
+    text = shown(
+        Layout("utf-8").claim(verification(verdict, Consistency(value=0.9, method="rules")))
+    )
     for row in ("claim", "why", "p1", "p0", "bits", "consistency", "contradicts", "do"):
         assert any(line.startswith(row) for line in text.splitlines()), row
 
