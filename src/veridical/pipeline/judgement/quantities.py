@@ -9,7 +9,7 @@ once more with the evidence's quantity in it; if that is supported, the claim is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
@@ -94,7 +94,7 @@ def _with(claim: str, quantity: Quantity, wording: str) -> str:
 class Replaced:
     """A claim, or a part of it, with a quantity of the evidence in place of its own."""
 
-    text: str
+    text: str = field(repr=False)
     difference: QuantityDifference
 
 
