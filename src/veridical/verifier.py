@@ -90,7 +90,7 @@ class _Bound:
     claim: Claim
     binding: Binding
     otherwise: Binding | None = None
-    text: str = ""
+    text: str = field(default="", repr=False)
     verbatim: Passage | None = None
 
 

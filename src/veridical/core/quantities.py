@@ -68,7 +68,7 @@ class Quantity:
     """
 
     span: Span
-    text: str
+    text: str = field(repr=False)
     dimension: str
     readings: tuple[Reading, ...] = ()
     dates: tuple[Date, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -41,7 +41,7 @@ class LabelledClaim:
     span: Span
     label: Label3
     error: str | None = None
-    deciding: tuple[tuple[str, Span], ...] = ()
+    deciding: tuple[tuple[str, Span], ...] = field(default=(), repr=False)
 
     @property
     def supported(self) -> bool:
@@ -54,10 +54,10 @@ class LabelledAnswer:
     """An answer with its sources and the labels of its claims, in the order of the answer."""
 
     id: str
-    answer: str
+    answer: str = field(repr=False)
     sources: tuple[Source, ...]
     claims: tuple[LabelledClaim, ...]
-    question: str | None = None
+    question: str | None = field(default=None, repr=False)
     kind: str = "answers"
 
     @property

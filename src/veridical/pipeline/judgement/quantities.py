@@ -9,7 +9,7 @@ once more with the evidence's quantity in it; if that is supported, the claim is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
@@ -94,7 +94,7 @@ def _with(claim: str, quantity: Quantity, wording: str) -> str:
 class Replaced:
     """A claim, or a part of it, with a quantity of the evidence in place of its own."""
 
-    text: str
+    text: str = field(repr=False)
     difference: QuantityDifference
 
 
@@ -103,7 +103,7 @@ def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced,
     if not _may_differ(verdict) or follows(verdict, sources):
         return ()
     read = _read(verdict, sources)
-    texts = [part.text for part in verdict.claim.parts] or [verdict.claim.text]
+    texts = [part.text for part in verdict.claim.parts] or [verdict.claim.as_read]
     found = [each for text in texts for each in _replaced(text, verdict, read)]
     return tuple(found[:LIMIT])
 
@@ -111,7 +111,7 @@ def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced,
 def _may_differ(verdict: Verdict) -> bool:
     decided = {Status.SUPPORTED, Status.UNSUPPORTED, Status.CONTRADICTED}
     return verdict.status in {*decided, Status.PARTIALLY_SUPPORTED} and bool(
-        isinstance(verdict.p1, Estimate) and find_quantities(verdict.claim.text)
+        isinstance(verdict.p1, Estimate) and find_quantities(verdict.claim.as_read)
     )
 
 
@@ -231,7 +231,7 @@ def underived(verdict: Verdict, sources: Mapping[str, Source]) -> Verdict:
 def follows(verdict: Verdict, sources: Mapping[str, Source]) -> bool:
     """Say whether the one quantity that the evidence does not state is derived from two others."""
     read = _read(verdict, sources)
-    text = verdict.claim.text
+    text = verdict.claim.as_read
     missing = [q for q in find_quantities(text) if not any(_states(q, other) for other in read)]
     near = [each for span in verdict.evidence for each in find_quantities(span.text)]
     return len(missing) == 1 and derivation(text, missing[0], near) is not None
