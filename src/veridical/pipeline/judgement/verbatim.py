@@ -48,7 +48,5 @@ def stands_verbatim(
         parts=(),
     )
     found = scored(found, (reading.passage,), reading)
-    found = noted(
-        found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False
-    )
+    found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False)
     return quote(found, reading, sources)
