@@ -384,8 +384,7 @@ class Verifier:
             claim_id: second_look(verdict, [next(looks) for _ in read], policy, sources)
             for claim_id, (verdict, read) in again.items()
         }
-        found = (refined.get(verdict.claim.id, verdict) for verdict in verdicts)
-        return [self._rated(verdict, policy) for verdict in found]
+        return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
 
     def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
         return rated(verdict, self._backend.info.certainty, policy)
