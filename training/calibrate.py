@@ -94,7 +94,7 @@ def main() -> None:
         "contradiction_threshold": 0.5,
         "reliability": reliability(scored),
         "pairs": len(pairs),
-        "by_domain": {name: group(scored.where(scored.domains == name), limit) for name in DOMAINS},
+        "by_domain": groups(scored, {name: scored.domains == name for name in DOMAINS}, limit),
         "by_length": by_length(scored, limit),
         "trade_off": trade_off(scored),
     }
@@ -214,7 +214,18 @@ def by_length(scored: Scored, limit: float) -> dict[str, dict[str, float]]:
         f"{SHORT + 1} to {LONG - 1}": (scored.tokens > SHORT) & (scored.tokens < LONG),
         f"from {LONG}": scored.tokens >= LONG,
     }
-    return {name: group(scored.where(rows), limit) for name, rows in parts.items()}
+    return groups(scored, parts, limit)
+
+
+def groups(
+    scored: Scored, parts: dict[str, np.ndarray], limit: float
+) -> dict[str, dict[str, float]]:
+    """Return the same for parts of the pairs, without those that have one label alone."""
+    return {
+        name: group(scored.where(rows), limit)
+        for name, rows in parts.items()
+        if len(set(scored.truly[rows].tolist())) == 2
+    }
 
 
 def trade_off(scored: Scored) -> list[dict[str, float]]:
