@@ -38,6 +38,7 @@ from veridical.pipeline.evidence import Binder, LastCorpus, resolve
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     Look,
+    Reading,
     differing,
     fragments,
     judge,
@@ -404,11 +405,12 @@ class Verifier:
         found = [(verdict, replaced(verdict, sources)) for verdict in verdicts]
         contexts = [_context(each.text, binder, v) for v, again in found for each in again]
         readings = iter(await asker.read(contexts, policy))
-        decided = (
-            underived(differing(verdict, again, [next(readings) for _ in again], policy), sources)
-            for verdict, again in found
-        )
-        return [self._rated(verdict, policy) for verdict in decided]
+        decided = []
+        for verdict, again in found:
+            read = [next(readings) for _ in again]
+            ruled = underived(differing(verdict, again, read, policy), sources)
+            decided.append(self._rated(_charged(ruled, read), policy))
+        return decided
 
     async def _verbatim(
         self,
@@ -425,7 +427,7 @@ class Verifier:
         contexts = [(item.text, (item.verbatim,)) for item in standing if item.verbatim]
         readings = await asker.read(contexts, policy)
         found = {
-            v.claim.id: stands_verbatim(v, reading, policy, sources)
+            v.claim.id: _charged(stands_verbatim(v, reading, policy, sources), [reading])
             for v, reading in zip(lifted, readings, strict=True)
         }
         return [found.get(verdict.claim.id, verdict) for verdict in verdicts]
@@ -458,6 +460,11 @@ class _Watch:
         for verdict in verdicts:
             if self._watcher is not None and verdict.claim.id not in self._told:
                 self._watcher.decided(verdict)
+
+
+def _charged(verdict: Verdict, readings: Iterable[Reading]) -> Verdict:
+    """Return the verdict with what further readings took."""
+    return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))
 
 
 def _context(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
