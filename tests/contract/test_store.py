@@ -297,7 +297,7 @@ def small_trace(traces: ReasoningTraces) -> str:
     goal = traces.add_goal("Say how wide the BRÜCKE is")
     decision = traces.add_decision(goal, "Read the notice")
     traces.add_evidence(decision, "S1", "It has eight lanes.")
-    for claim in ("It has eight lanes.", "It has six lanes.", "It is blue."):
+    for claim in ("It has eight lanes.", "It has a toll booth.", "It is blue."):
         traces.add_claim(decision, claim, ["S1", "S9"] if "blue" in claim else ["S1"])
     for one in traces.claims(goal)[:2]:
         traces.verify_claim(one.id)

@@ -179,7 +179,7 @@ def test_odd_text_before_a_claim_moves_no_offset(folder: Path, before: str) -> N
     assert answer[claim["span"]["start"] : claim["span"]["end"]] == sentence
     assert claim["status"] == "supported"
     person = run("check", "answer.md", "--source", "S1=source.txt")
-    assert person.exit_code in {0, 1}
+    assert person.exit_code in {0, 1, 3}  # 3: what is not English is undetermined
     assert "\x1b" not in person.stdout
     assert "\u202e" not in person.stdout
 

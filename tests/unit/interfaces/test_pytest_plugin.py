@@ -54,7 +54,7 @@ def test_run_of_tests_says_which_claims_fail_and_why(pytester: pytest.Pytester) 
         [
             "E * Flagged: 1 of 1 checked claim",
             "E * ✗ c1 contradicted: The bridge has six lanes.",
-            "E * The evidence opposes the claim.",
+            "E * The claim says “six” where the evidence says “eight”.",
             "E * contradicts S1, line 1: “It carries eight lanes.”",
             "E * Nothing to check: no checkable claim in this answer",
             "*= veridical =*",

@@ -166,7 +166,7 @@ def test_verify_checks_a_text_and_explain_says_all_of_a_claim(
     assert re.search(r"✗ +c1 +contradicted .*It has six lanes\.", out)
     shell.take("/explain 1")
     out = capsys.readouterr().out
-    assert "p contradicted reaches threshold" in out
+    assert "quantity differs" in out
     assert "The bridge carries eight lanes." in out
     assert "Correct the claim" in out
 

@@ -270,9 +270,9 @@ def test_blocking_withholds_what_fails_by_the_policy(
     start: Start, fail_on: str, action: str
 ) -> None:
     verifier = Verifier(
-        FakeBackend(lambda q: fake_estimate(*((0.3, 0.6) if "six" in q.claim else (0.97,))))
+        FakeBackend(lambda q: fake_estimate(*((0.3, 0.6) if "blue" in q.claim else (0.97,))))
     )
-    url = start(Upstream([reply(WRONG)]), verifier, on_failure="block")
+    url = start(Upstream([reply("The bridge is blue.")]), verifier, on_failure="block")
     (choice,) = ask(url, {"policy": {"fail_on": fail_on}}).veridical["choices"]
     assert (choice["outcome"], choice["flagged"]) == ("flagged", 1)
     assert choice["action"] == action
