@@ -149,7 +149,9 @@ class MemoryMachine(RuleBasedStateMachine):
         rests_on: list[str],
     ) -> object:
         self.number += 1
-        text = f"Fact {self.number} is {kind}{again}"
+        # In letters: facts that differ in a number alone oppose each other.
+        name = "".join("abcdefghij"[int(digit)] for digit in str(self.number))
+        text = f"Fact {name} is {kind}{again}"
         memory = self.memory if gated else self.ungated
         arguments = {"about": sorted(entities), "tier": tier, "confidence": stated}
         if any(each not in self.live() for each in rests_on):

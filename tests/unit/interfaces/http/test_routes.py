@@ -605,7 +605,7 @@ def test_under_load_the_proxy_hands_answers_on_unverified_and_at_once(
     chat_server: Callable[..., Any],
     chat_completion: Callable[..., dict[str, Any]],
 ) -> None:
-    upstream = chat_server(lambda _: (200, chat_completion("It has six lanes.")))
+    upstream = chat_server(lambda _: (200, chat_completion("It has eight lanes.")))
     asked = {"model": "m", "messages": [{"role": "user", "content": f"{BRIDGE} How many?"}]}
 
     async def run() -> None:
@@ -621,7 +621,7 @@ def test_under_load_the_proxy_hands_answers_on_unverified_and_at_once(
             reply = await client.post("/v1/chat/completions", json=asked)
             assert reply.status_code == 200
             document = reply.json()
-            assert document["choices"][0]["message"]["content"] == "It has six lanes."
+            assert document["choices"][0]["message"]["content"] == "It has eight lanes."
             assert document["veridical"]["outcome"] == "undetermined"
             assert document["veridical"]["choices"][0]["reason"] == "load"
             metrics = (await client.get("/metrics")).text
