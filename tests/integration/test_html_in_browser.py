@@ -146,7 +146,7 @@ def test_tab_and_enter_reach_a_claim(page: Page, address: str) -> None:
     page.goto(address)
     page.locator("#answer").focus()
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.ariaLabel") == "Claim c1: supported"
+    assert page.evaluate("document.activeElement.ariaLabel") == "Claim c1: supported, unsure"
     page.keyboard.press("Enter")
     assert selected(page) == "c1"
     page.keyboard.press("ArrowDown")

@@ -204,12 +204,15 @@ class _Terminal:
         return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
 
     def _differs(self, claim: str, evidence: EvidenceSpan) -> Iterator[_Row]:
-        """Yield the words by which the claim differs from what is shown, if it does by some."""
+        """Yield the words by which the claim differs from what decides it, if it does by some."""
+        if evidence.role is Role.NEAREST:
+            return
         found = marked(claim, evidence)
         sides = ((found.claim, claim), (found.evidence, evidence.text))
         said, there = (", ".join(span.of(text) for span in spans) for spans, text in sides)
         if found:
-            yield self._row("differs", f"“{said}” in the claim, “{there}” there" if there else said)
+            both = f"“{said}” in the claim, “{there}” there" if said and there else said or there
+            yield self._row("differs", both)
 
     def _place(self, evidence: EvidenceSpan) -> str:
         span, source = evidence.span, self._assessment.sources.get(evidence.source)
