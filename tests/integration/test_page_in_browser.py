@@ -587,7 +587,7 @@ def test_marking_is_in_view_however_long_the_details_are(new_page: Callable[...,
 def test_it_says_why_claims_could_not_be_measured(page: Page, service: Service) -> None:
     service.unmeasured = True
     checked(page)
-    assert "3 because the backend took too long" in page.inner_text("#totals")
+    assert "2 because the backend took too long" in page.inner_text("#totals")
 
 
 def test_colours_can_be_chosen(page: Page) -> None:

@@ -141,15 +141,14 @@ class Assessment:
     def critical(self) -> tuple[Verdict, ...]:
         """The claims that something has to be done about.
 
-        Of those that fail under the policy's `fail_on`, the critical ones; and supported ones whose
-        gap is above the policy's threshold, unless only contradicted claims fail.
+        Those that are critical by their status or by a gap above the policy's threshold, supported
+        ones among them, as far as `fail_on` lets such a verdict fail.
         """
         bits, fail_on = self.policy.gap_threshold_bits, self.policy.fail_on
         return tuple(
             verdict
             for verdict in self.claims
-            if verdict.is_critical(bits)
-            and (_fails(verdict, fail_on) if verdict.flagged else fail_on != "contradicted")
+            if verdict.is_critical(bits) and _fails(verdict, fail_on)
         )
 
     @property

@@ -147,7 +147,8 @@ def hallucinations(
         overall_confidence=assessment.summary.overall_confidence,
         max_gap_bits=assessment.summary.max_gap_bits,
         has_critical_gaps=any(each.severity == "critical" for each in gaps),
-        should_retry=bool(assessment.to_correct),
+        should_retry=bool(assessment.to_correct)
+        or any(each.severity == "critical" for each in gaps),
         retry_guidance=guidance(assessment.to_correct),
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},

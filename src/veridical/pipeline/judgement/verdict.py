@@ -134,8 +134,8 @@ def quote(
 ) -> Verdict:
     """Return the verdict with the sentences that decided it.
 
-    Where those do not support the claim, the `nearest` ones are shown beside them: what they say
-    instead of it is what a reader looks for.
+    The `nearest` ones come first. Where none supports the claim, they are shown beside what was
+    read: what they say instead of it is what a reader looks for.
     """
     if not verdict.claim.verifiable:
         return verdict
@@ -145,7 +145,14 @@ def quote(
         pieces = [Piece(each.source, each.span) for each in shown]
         others = [near for near in nearest if not any(near.overlaps(piece) for piece in pieces)]
         shown += _spans(others[: max(SHOWN - len(shown), 0)], Role.NEAREST, sources)
-    return replace(verdict, evidence=tuple(shown))
+    return replace(verdict, evidence=tuple(sorted(shown, key=lambda one: _place(one, nearest))))
+
+
+def _place(shown: EvidenceSpan, nearest: Sequence[Piece]) -> tuple[bool, int]:
+    """Return what orders evidence: what decides before the rest, then the nearest first."""
+    piece = Piece(shown.source, shown.span)
+    ranks = (rank for rank, near in enumerate(nearest) if near.overlaps(piece))
+    return shown.role is Role.NEAREST, next(ranks, len(nearest))
 
 
 def evidence_spans(
