@@ -240,7 +240,7 @@ def test_check_ends_with_the_first_flagged_claim_and_its_evidence(page: Page) ->
     assert page.inner_text("#headline") == "Flagged: 2 of 3 checked claims"
     assert selected(page) == "c2"
     assert "restarted an hour later" in lit(page)
-    assert in_view(page, "#sources .mark.on")
+    assert in_view(page, "#c2-evidence-1 ~ .mark.on")
     assert in_view(page, "#headline")
     assert page.evaluate("document.documentElement.scrollHeight") <= WIDE["height"]
 

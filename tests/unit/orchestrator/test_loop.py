@@ -400,7 +400,7 @@ def test_a_wide_gap_of_a_supported_claim_is_critical_marked_and_tried_again(
     text = "The bridge opened in 1998 [S1]."
     for on_failure, attempts in (("flag", 1), ("retry", 2)):
         script = bridge.Script([text] * 3)
-        verifier = bridge.verifier(_just_supported)
+        verifier = bridge.verifier(_just_supported, Policy(fail_on="any"))
         answer = bridge.process(Orchestrator(script, verifier, on_failure=on_failure))
         (verdict,) = answer.report.claims
         assert (verdict.status, verdict.budget.gap_bits > 2.0) == (Status.SUPPORTED, True)

@@ -134,6 +134,9 @@ def hallucinations(
     undetermined = sum(verdict.status is Status.UNDETERMINED for verdict in checked)
     found = (gap(verdict, assessment.policy) for verdict in checked)
     gaps = tuple(each for each in found if each is not None)
+    critical = {each.claim_id for each in gaps if each.severity == "critical"}
+    correct = {verdict.claim.id for verdict in assessment.to_correct}
+    again = [verdict for verdict in checked if verdict.claim.id in critical | correct]
     took = Taken(assessment.summary.tokens, assessment.summary.cost_usd)
     if contradictions is not None:
         took += contradictions.taken
@@ -146,10 +149,9 @@ def hallucinations(
         gaps=gaps,
         overall_confidence=assessment.summary.overall_confidence,
         max_gap_bits=assessment.summary.max_gap_bits,
-        has_critical_gaps=any(each.severity == "critical" for each in gaps),
-        should_retry=bool(assessment.to_correct)
-        or any(each.severity == "critical" for each in gaps),
-        retry_guidance=guidance(assessment.to_correct),
+        has_critical_gaps=bool(critical),
+        should_retry=bool(again),
+        retry_guidance=guidance(again),
         undetermined_claims=undetermined,
         left_out={why.value: left_out.count(why) for why in dict.fromkeys(left_out)},
         contradictions=contradictions,

@@ -196,7 +196,11 @@ export class View {
     if (wide.matches) this._toSource(id, "center");
   }
 
+  /** Scroll to the evidence that comes first in the card: what decides, else what is nearest. */
   _toSource(id, block) {
+    let goal = byId(anchorOf(id, 0));
+    while (goal && !goal.matches(".mark")) goal = goal.nextElementSibling;
+    if (goal) return scroll(goal, block);
     for (const source of this.sources.values()) {
       const [mark] = source.of(id);
       if (mark) return scroll(mark, block);
