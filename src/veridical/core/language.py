@@ -7,6 +7,7 @@ another language only if it says so itself.
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 
@@ -94,7 +95,7 @@ _SHORT = 6
 @lru_cache(maxsize=1024)
 def is_foreign(text: str) -> bool:
     """Say whether a text is surely in a language other than English."""
-    words = _WORD.findall(text)
+    words = _WORD.findall(text if text.isascii() else _without_loose_marks(text))
     if not words:
         return False
     if not text.isascii():
@@ -103,6 +104,15 @@ def is_foreign(text: str) -> bool:
         if 2 * latin < letters:
             return any(len(word) > 1 and not _LATIN.search(word) for word in words)
     return any(_reads_as(name, words) for name in _candidates(words))
+
+
+def _without_loose_marks(text: str) -> str:
+    """Return the text without accents where some belong to no letter: struck through, stacked."""
+    composed = unicodedata.normalize("NFC", text)
+    if not any(map(unicodedata.combining, composed)):
+        return composed
+    parts = unicodedata.normalize("NFD", text)
+    return "".join(char for char in parts if not unicodedata.combining(char))
 
 
 def _candidates(words: list[str]) -> frozenset[str]:

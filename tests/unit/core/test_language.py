@@ -85,3 +85,9 @@ def test_fewer_than_one_english_claim_in_a_thousand_is_called_foreign() -> None:
             ]
     assert len(claims) > 5000
     assert sum(map(is_foreign, claims)) < len(claims) / 1000
+
+
+def test_marks_that_belong_to_no_letter_make_no_other_language() -> None:
+    claim = "The pump was repaired on Monday and the valve was replaced."
+    for mark in ("\u0336", "\u0301\u0308\u0323"):
+        assert not is_foreign("".join(char + mark if char.isalpha() else char for char in claim))
