@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from veridical.core.certainty import SCORE, UNCALIBRATED, Kind, from_document
+from veridical.core.certainty import SCORE, UNCALIBRATED, VerdictKind, from_document
 from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -54,9 +54,9 @@ FEWEST = 20
 """No threshold is chosen on fewer verdicts."""
 NAMES = (SCORE, "coverage", "length")
 RISING = {
-    Kind.SUPPORTED: (SCORE, "coverage"),
-    Kind.CONTRADICTED: (SCORE,),
-    Kind.NOT_SUPPORTED: (SCORE,),
+    VerdictKind.SUPPORTED: (SCORE, "coverage"),
+    VerdictKind.CONTRADICTED: (SCORE,),
+    VerdictKind.NOT_SUPPORTED: (SCORE,),
 }
 """Features whose weight is 0 at least, whatever the data say: errors that are small edits of the
 evidence would make a pass the less sure, the more of its words stand there."""
@@ -79,7 +79,7 @@ class Seen:
     @property
     def right(self) -> bool:
         """Whether the verdict is right: for flags, that the claim is not supported."""
-        return (self.kind == Kind.SUPPORTED) == self.supported
+        return (self.kind == VerdictKind.SUPPORTED) == self.supported
 
 
 def main() -> None:
@@ -238,7 +238,7 @@ def fitted(found: Sequence[Seen], precision: float) -> dict[str, Any]:
     rules = by_rule(found, precision)
     by_score = [one for one in found if one.kind is not None and one.rule not in rules]
     document: dict[str, Any] = {}
-    for kind in Kind:
+    for kind in VerdictKind:
         document[kind.value] = fit_of(kind, [x for x in by_score if x.kind == kind], precision)
     document["rules"] = rules
     document["exponent"] = 1.0
@@ -262,7 +262,7 @@ def by_rule(found: Iterable[Seen], precision: float) -> dict[str, float]:
     return {name: p for name, p in rules.items() if p >= precision}
 
 
-def fit_of(kind: Kind, found: Sequence[Seen], precision: float) -> dict[str, Any]:
+def fit_of(kind: VerdictKind, found: Sequence[Seen], precision: float) -> dict[str, Any]:
     """Return the fit of a kind of verdict and its threshold."""
     coefficients = logistic_fit(found, kind)
     out_of_fold = np.zeros(len(found))
@@ -314,7 +314,7 @@ def predicted(found: Sequence[Seen], coefficients: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-matrix(found) @ coefficients))
 
 
-def logistic_fit(found: Sequence[Seen], kind: Kind) -> np.ndarray:
+def logistic_fit(found: Sequence[Seen], kind: VerdictKind) -> np.ndarray:
     """Return the coefficients; what has to rise and would fall is left out."""
     x, weights = matrix(found), weights_of(found)
     y = np.asarray([one.right for one in found], dtype=float)
@@ -391,14 +391,14 @@ def _loss(cases: Sequence[tuple[float, bool]], power: float) -> float:
 def supported(one: Seen, document: dict[str, Any]) -> float:
     """Return P(the claim is supported), given the verdict on it."""
     p = right_of(one, document)
-    return p if one.kind == Kind.SUPPORTED else 1 - p
+    return p if one.kind == VerdictKind.SUPPORTED else 1 - p
 
 
 def right_of(one: Seen, document: dict[str, Any]) -> float:
     """Return P(right) of a verdict as the product says it."""
     model = from_document(document)
     rule = dict(model.rules).get(one.rule)
-    return model.of(Kind(one.kind)).probability(one.features) if rule is None else rule
+    return model.of(VerdictKind(one.kind)).probability(one.features) if rule is None else rule
 
 
 # --- what came of it -------------------------------------------------------------------------
@@ -423,7 +423,7 @@ def shares(found: Sequence[Seen], document: dict[str, Any]) -> dict[str, Any]:
         "files": len({one.group for one in found}),
         "answers": len({one.answer for one in found if one.answer}),
     }
-    for kind in Kind:
+    for kind in VerdictKind:
         mine = [one for one in found if one.kind == kind]
         sure = [
             x

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SCORE = "score"
 
 
-class Kind(StrEnum):
+class VerdictKind(StrEnum):
     """What a verdict says of a claim."""
 
     SUPPORTED = "supported"
@@ -88,7 +88,7 @@ class CertaintyModel:
             msg = "the exponent is a number above 0"
             raise ValueError(msg)
 
-    def of(self, kind: Kind) -> Fit:
+    def of(self, kind: VerdictKind) -> Fit:
         """Return the fit for a kind of verdict."""
         fit: Fit = getattr(self, kind.value)
         return fit
@@ -147,9 +147,9 @@ def from_document(document: Mapping[str, Any]) -> CertaintyModel:
     """
     rules: Mapping[str, Any] = document["rules"]
     return CertaintyModel(
-        supported=_fit(document[Kind.SUPPORTED.value]),
-        contradicted=_fit(document[Kind.CONTRADICTED.value]),
-        not_supported=_fit(document[Kind.NOT_SUPPORTED.value]),
+        supported=_fit(document[VerdictKind.SUPPORTED.value]),
+        contradicted=_fit(document[VerdictKind.CONTRADICTED.value]),
+        not_supported=_fit(document[VerdictKind.NOT_SUPPORTED.value]),
         rules=tuple(sorted((name, float(p)) for name, p in rules.items())),
         exponent=float(document["exponent"]),
     )

@@ -46,7 +46,7 @@ class Relation(StrEnum):
     """Of the same dimension, and both cannot be meant."""
 
 
-class Reading(NamedTuple):
+class ValueReading(NamedTuple):
     """A value in the canonical unit, how finely it is stated, and how roughly it may be meant.
 
     `high` is the other end of a range, else the value again.
@@ -70,7 +70,7 @@ class Quantity:
     span: Span
     text: str = field(repr=False)
     dimension: str
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[ValueReading, ...] = ()
     dates: tuple[Date, ...] = ()
     bound: Bound = Bound.EXACT
     kinds: frozenset[str] = frozenset()
@@ -137,7 +137,7 @@ def _other_currency(claimed: Quantity, stated: Quantity) -> Relation:
 _LIMITS = frozenset({Bound.AT_LEAST, Bound.AT_MOST})
 
 
-def _compared(claimed: Quantity, stated: Quantity, a: Reading, b: Reading) -> Relation:
+def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueReading) -> Relation:
     if claimed.bound is Bound.RANGE and stated.bound is Bound.RANGE:
         ends = (
             _close(a._replace(high=a.low), b._replace(high=b.low)),
@@ -157,7 +157,7 @@ def _compared(claimed: Quantity, stated: Quantity, a: Reading, b: Reading) -> Re
     return Relation.UNCLEAR
 
 
-def _points(a: Reading, b: Reading, *, same_form: bool) -> Relation:
+def _points(a: ValueReading, b: ValueReading, *, same_form: bool) -> Relation:
     if a.low == b.low:
         return Relation.SAME
     gap, size = abs(a.low - b.low), max(abs(a.low), abs(b.low))
@@ -171,14 +171,14 @@ def _points(a: Reading, b: Reading, *, same_form: bool) -> Relation:
     return Relation.DIFFERENT
 
 
-def _close(a: Reading, b: Reading) -> bool:
+def _close(a: ValueReading, b: ValueReading) -> bool:
     return _points(a, b, same_form=False) is Relation.SAME
 
 
 _End = Fraction | float
 
 
-def _interval(reading: Reading, bound: Bound) -> tuple[_End, _End]:
+def _interval(reading: ValueReading, bound: Bound) -> tuple[_End, _End]:
     low, high = reading.low, reading.high
     spread = abs(low) * _ABOUT
     match bound:
@@ -249,7 +249,11 @@ def _is_plain(quantity: Quantity) -> bool:
 
 
 def _follows(
-    kind: Derivation, claimed: Quantity, stated: Quantity, reading: Reading, pair: set[Fraction]
+    kind: Derivation,
+    claimed: Quantity,
+    stated: Quantity,
+    reading: ValueReading,
+    pair: set[Fraction],
 ) -> bool:
     low, high = min(pair), max(pair)
     if kind is Derivation.DIFFERENCE and claimed.unit is not None:
@@ -263,5 +267,7 @@ def _follows(
         fits = claimed.kinds == stated.kinds and low != high
     else:  # from one date to another there are years
         return False
-    point = Reading(reading.low, reading.low, reading.step, reading.rough)
-    return fits and any(_close(point, Reading(v, v, Fraction(0), Fraction(0))) for v in found if v)
+    point = ValueReading(reading.low, reading.low, reading.step, reading.rough)
+    return fits and any(
+        _close(point, ValueReading(v, v, Fraction(0), Fraction(0))) for v in found if v
+    )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.moments import ORDINALS, find_moments
 from veridical.core.numerals import Number, find_numbers, spoken
-from veridical.core.quantities import Bound, Quantity, Reading
+from veridical.core.quantities import Bound, Quantity, ValueReading
 from veridical.core.types import Span
 from veridical.core.units import CURRENCIES, TWO_WORDS, Unit, per, unit_named
 
@@ -126,8 +126,10 @@ def _candidates(text: str) -> Iterator[Quantity]:
         yield _quantity(text, match.start(), match.end(), _point(value), unit_named("times"))
 
 
-def _point(value: Fraction, step: Fraction = Fraction(0), rough: Fraction = Fraction(0)) -> Reading:
-    return Reading(value, value, step, rough)
+def _point(
+    value: Fraction, step: Fraction = Fraction(0), rough: Fraction = Fraction(0)
+) -> ValueReading:
+    return ValueReading(value, value, step, rough)
 
 
 def _ordinals(text: str) -> Iterator[Quantity]:
@@ -204,9 +206,9 @@ def _priced(text: str, number: Number, mark: re.Match[str], start: int) -> Quant
     reading, end = _point(*number[2:5]), number.end
     if scale := _LETTER_SCALE.match(text, end):
         factor = {"m": 10**6, "b": 10**9, "t": 10**12}[scale["scale"][0].lower()]
-        reading, end = Reading(*(part * factor for part in reading)), scale.end()
+        reading, end = ValueReading(*(part * factor for part in reading)), scale.end()
     if mark["sign"] in {"-", "−", "–"}:
-        reading = Reading(-reading.low, -reading.high, reading.step, reading.rough)
+        reading = ValueReading(-reading.low, -reading.high, reading.step, reading.rough)
     rate = _rate(text, unit, end)
     return _quantity(text, start, rate[1], reading, rate[0])
 
@@ -254,7 +256,9 @@ def _rate(text: str, unit: Unit, end: int) -> tuple[Unit, int]:
     return per(unit, other), match.end()
 
 
-def _quantity(text: str, start: int, end: int, reading: Reading, unit: Unit | None) -> Quantity:
+def _quantity(
+    text: str, start: int, end: int, reading: ValueReading, unit: Unit | None
+) -> Quantity:
     span = Span(start, end)
     if unit is None:
         return Quantity(span, span.of(text), "count", (reading,), near=_near(text, span))
@@ -269,9 +273,9 @@ def _quantity(text: str, start: int, end: int, reading: Reading, unit: Unit | No
     )
 
 
-def _converted(reading: Reading, factor: Fraction, offset: Fraction) -> Reading:
+def _converted(reading: ValueReading, factor: Fraction, offset: Fraction) -> ValueReading:
     low, high, step, rough = (part * factor for part in reading)
-    return Reading(low + offset, high + offset, step, rough)
+    return ValueReading(low + offset, high + offset, step, rough)
 
 
 def _near(text: str, span: Span) -> frozenset[str]:
@@ -350,7 +354,7 @@ def _sum(text: str, first: Quantity, second: Quantity, between: str) -> Quantity
     if first.dimension not in {"duration", "length", "mass"} or first.kinds != second.kinds:
         return None
     a, b = first.readings[0], second.readings[0]
-    reading = Reading(a.low + b.low, a.high + b.high, b.step, b.step)
+    reading = ValueReading(a.low + b.low, a.high + b.high, b.step, b.step)
     span = Span(first.span.start, second.span.end)
     return replace(first, span=span, text=span.of(text), readings=(reading,), unit=second.unit)
 
@@ -380,7 +384,7 @@ def _range(text: str, first: Quantity, second: Quantity, between: str) -> Quanti
     else:
         return None
     pairs = zip(lows, second.readings, strict=False)
-    found = tuple(Reading(a.low, b.high, b.step, b.step) for a, b in pairs if a.low < b.high)
+    found = tuple(ValueReading(a.low, b.high, b.step, b.step) for a, b in pairs if a.low < b.high)
     if not found:
         return None
     span = Span(first.span.start - (len(opened[0]) if opened else 0), second.span.end)

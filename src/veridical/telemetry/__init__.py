@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from veridical.telemetry.events import (
     Asked,
-    Audited,
     Checked,
     Event,
     Failed,
@@ -27,6 +26,7 @@ from veridical.telemetry.events import (
     Shed,
     Sink,
     Staged,
+    TraceAudited,
     audited,
     checked,
     quoted,
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Asked",
-    "Audited",
     "Checked",
     "Event",
     "Failed",
@@ -52,6 +51,7 @@ __all__ = [
     "Sink",
     "Staged",
     "Telemetry",
+    "TraceAudited",
     "audited",
     "checked",
     "failure",

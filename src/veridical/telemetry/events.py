@@ -106,7 +106,7 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class TraceAudited:
     """A chain of reasoning was audited: how many steps have each label, None's as `unmeasured`.
 
     `post_hoc` is whether its answer follows from it, None if that was not asked.
@@ -160,7 +160,9 @@ class Failed:
     place: str = ""
 
 
-Event: TypeAlias = Checked | Staged | Asked | Remembered | Audited | Quoted | Shed | Served | Failed
+Event: TypeAlias = (
+    Checked | Staged | Asked | Remembered | TraceAudited | Quoted | Shed | Served | Failed
+)
 
 
 class Sink(Protocol):
@@ -210,12 +212,12 @@ def verified(
     )
 
 
-def audited(audit: TraceAudit, seconds: float) -> Audited:
+def audited(audit: TraceAudit, seconds: float) -> TraceAudited:
     """Return what telemetry may know of an audit."""
     labels: Counter[str] = Counter(step.label or "unmeasured" for step in audit.steps)
     found = None if audit.post_hoc is None else str(audit.post_hoc.verdict)
     overall = "unmeasured" if audit.overall is None else audit.overall.soundness.value
-    return Audited(overall, dict(labels), found, seconds)
+    return TraceAudited(overall, dict(labels), found, seconds)
 
 
 def quoted(matches: Iterable[QuoteMatch], seconds: float) -> Quoted:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from veridical.telemetry.events import (
     Asked,
-    Audited,
     Checked,
     Failed,
     Quoted,
@@ -26,6 +25,7 @@ from veridical.telemetry.events import (
     Served,
     Shed,
     Staged,
+    TraceAudited,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _NAMES: dict[type, tuple[int, str]] = {
     Staged: (logging.DEBUG, "stage_done"),
     Asked: (logging.DEBUG, "backend_asked"),
     Remembered: (logging.INFO, "fact_decided"),
-    Audited: (logging.INFO, "trace_audited"),
+    TraceAudited: (logging.INFO, "trace_audited"),
     Quoted: (logging.INFO, "quotes_grounded"),
     Shed: (logging.WARNING, "request_shed"),
     Served: (logging.INFO, "request_served"),

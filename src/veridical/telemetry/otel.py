@@ -10,7 +10,7 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from veridical.errors import MissingExtraError
-from veridical.telemetry.events import Asked, Audited, Checked, Quoted, Remembered, Staged
+from veridical.telemetry.events import Asked, Checked, Quoted, Remembered, Staged, TraceAudited
 from veridical.telemetry.logs import request_id
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class OtelSink:
                 if event.refusal is not None:
                     said["veridical.refusal"] = event.refusal
                 self._span("veridical.memory_gate", event.seconds, said)
-            case Audited():
+            case TraceAudited():
                 labels: Attributes = {"veridical.outcome": event.overall}
                 labels |= {f"veridical.label.{key}": n for key, n in event.by_label.items()}
                 if event.post_hoc is not None:

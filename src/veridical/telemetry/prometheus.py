@@ -9,7 +9,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from veridical.telemetry.events import (
     Asked,
-    Audited,
     Checked,
     Failed,
     Quoted,
@@ -17,6 +16,7 @@ from veridical.telemetry.events import (
     Served,
     Shed,
     Staged,
+    TraceAudited,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class PrometheusSink:
                 self.queries.labels(backend).inc(queries)
                 self.hits.labels(backend).inc(cached)
                 self.backend_s.labels(backend).observe(seconds)
-            case Audited():
+            case TraceAudited():
                 self._audited(event)
             case Quoted():
                 self._quoted(event)
@@ -123,7 +123,7 @@ class PrometheusSink:
             case _:
                 pass
 
-    def _audited(self, event: Audited) -> None:
+    def _audited(self, event: TraceAudited) -> None:
         self.audits.labels(event.overall).inc()
         self.audit_s.labels(event.overall).observe(event.seconds)
         for label, count in event.by_label.items():

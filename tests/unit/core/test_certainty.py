@@ -14,7 +14,7 @@ from veridical.core.certainty import (
     UNCALIBRATED,
     CertaintyModel,
     Fit,
-    Kind,
+    VerdictKind,
     from_document,
     log_odds,
     logistic,
@@ -38,7 +38,7 @@ probabilities = st.floats(0, 1)
 
 def test_a_document_says_what_the_model_is() -> None:
     model = from_document(DOCUMENT)
-    assert model.of(Kind.SUPPORTED) == Fit(-1.0, (("score", 0.8), ("coverage", 1.5)), 0.95)
+    assert model.of(VerdictKind.SUPPORTED) == Fit(-1.0, (("score", 0.8), ("coverage", 1.5)), 0.95)
     assert model.contradicted.sure_from is None
     assert model.exponent == 0.7
 

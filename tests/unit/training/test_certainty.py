@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from veridical.core.certainty import Kind, from_document, logistic
+from veridical.core.certainty import VerdictKind, from_document, logistic
 
 SCRIPT = Path(__file__).resolve().parents[3] / "training" / "certainty.py"
 PRECISION = 0.95
@@ -35,7 +35,7 @@ def verdicts(script: ModuleType, slope: float, *, answers: bool = True, n: int =
     chance = random.Random(7)  # noqa: S311 -- labels for a test
     found = []
     for number in range(n):
-        kind = list(Kind)[number % 3]
+        kind = list(VerdictKind)[number % 3]
         score = chance.uniform(0, 6)
         right = chance.random() < logistic(slope * score)
         features = {
@@ -44,7 +44,7 @@ def verdicts(script: ModuleType, slope: float, *, answers: bool = True, n: int =
             "length": chance.uniform(2, 6),
             "sentences": 1.0,
         }
-        supported = right == (kind is Kind.SUPPORTED)
+        supported = right == (kind is VerdictKind.SUPPORTED)
         name = f"answer {number // 6}" if answers else ""
         found.append(script.Seen(f"file {number % 9}", name, kind, "by score", supported, features))
     return found
@@ -53,7 +53,7 @@ def verdicts(script: ModuleType, slope: float, *, answers: bool = True, n: int =
 def test_the_fit_finds_what_the_labels_follow(script: ModuleType) -> None:
     document = script.fitted(verdicts(script, 0.9), PRECISION)
     model = from_document(json.loads(json.dumps(document)))
-    for kind in Kind:
+    for kind in VerdictKind:
         weights = dict(model.of(kind).weights)
         assert weights["score"] == pytest.approx(0.9, abs=0.25)
         assert weights["coverage"] == pytest.approx(0.0, abs=0.6)
@@ -61,7 +61,7 @@ def test_the_fit_finds_what_the_labels_follow(script: ModuleType) -> None:
 
 def test_of_what_is_sure_enough_is_right(script: ModuleType) -> None:
     document = script.fitted(verdicts(script, 0.9), PRECISION)
-    for kind in Kind:
+    for kind in VerdictKind:
         counted = document["data"]["whole answers"][kind.value]
         assert counted["sure"] > 100
         assert counted["sure_right"] >= PRECISION
@@ -70,13 +70,13 @@ def test_of_what_is_sure_enough_is_right(script: ModuleType) -> None:
 
 def test_labels_that_the_score_says_nothing_of_make_nothing_sure(script: ModuleType) -> None:
     document = script.fitted(verdicts(script, 0.0), PRECISION)
-    assert [document[kind.value]["sure_from"] for kind in Kind] == [None, None, None]
+    assert [document[kind.value]["sure_from"] for kind in VerdictKind] == [None, None, None]
     assert from_document(document).band() == (None, None)
 
 
 def test_a_score_that_misleads_is_left_out(script: ModuleType) -> None:
     document = script.fitted(verdicts(script, -0.5), PRECISION)
-    for kind in Kind:
+    for kind in VerdictKind:
         assert document[kind.value]["weights"]["score"] == 0.0
 
 
@@ -104,7 +104,7 @@ def test_a_rule_is_sure_if_it_is_right_often_enough(
     found = verdicts(script, 0.9, n=300)
     known = {"score": 1.0, "coverage": 1.0, "length": 3.0, "sentences": 1.0}
     found += [
-        script.Seen("file 1", "a", Kind.CONTRADICTED, "quantity_differs", i < wrong, known)
+        script.Seen("file 1", "a", VerdictKind.CONTRADICTED, "quantity_differs", i < wrong, known)
         for i in range(80)
     ]
     rules = script.fitted(found, PRECISION)["rules"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from veridical.core.types import Citation
-    from veridical.pipeline.evidence.corpus import Corpus, Scores, Window
+    from veridical.pipeline.evidence.corpus import Corpus, MatchScores, Window
 
 FOCUS_SHARE = 0.6
 """A sentence is shown as the evidence if it scores at least this share of the passage's best."""
@@ -109,7 +109,7 @@ class Binder:
             nearest=self._nearest(scope, scores),
         )
 
-    def _nearest(self, scope: _Scope, scores: Scores) -> tuple[Piece, ...]:
+    def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[Piece, ...]:
         ranked = nlargest(SHOWN, scope.parts, key=lambda part: scores.sentences[part.sentence])
         return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
 
@@ -148,12 +148,12 @@ class Binder:
                 span = self._corpus.span(window).span
                 yield from (_Clip(index, r) for r in regions[window.source] if span.overlaps(r))
 
-    def _choose(self, scope: _Scope, scores: Scores) -> list[Passage]:
+    def _choose(self, scope: _Scope, scores: MatchScores) -> list[Passage]:
         """Return the best windows of the scope, cut down to it: one at least."""
         ranked = sorted(scope.clips, key=lambda clip: -scores.windows[clip.window])
         return [self._passage(clip, scores) for clip in ranked[: max(self._limit, 1)]]
 
-    def _passage(self, clip: _Clip, scores: Scores) -> Passage:
+    def _passage(self, clip: _Clip, scores: MatchScores) -> Passage:
         window = self._corpus.windows[clip.window]
         inside = self._corpus.span(window).span.common(clip.region)
         piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
@@ -162,7 +162,7 @@ class Binder:
     def _blank(self, piece: Piece) -> Passage:
         return Passage(self._corpus.text(piece), (piece,))
 
-    def _focus(self, window: Window, inside: Span, scores: Scores) -> tuple[Piece, ...]:
+    def _focus(self, window: Window, inside: Span, scores: MatchScores) -> tuple[Piece, ...]:
         near = [
             (scores.sentences[i], self._corpus.sentences[i].piece)
             for i in range(window.first, window.last)
@@ -171,7 +171,9 @@ class Binder:
         best = max((score for score, _ in near), default=0.0)
         return tuple(piece for score, piece in near if score > 0 and score >= FOCUS_SHARE * best)
 
-    def _stitch(self, scope: _Scope, scores: Scores, chosen: Sequence[Passage]) -> list[Passage]:
+    def _stitch(
+        self, scope: _Scope, scores: MatchScores, chosen: Sequence[Passage]
+    ) -> list[Passage]:
         """Join the best sentences of the scope, for a claim that needs two places at once."""
         picked = list(self._best_parts(scope, scores))
         read = any(all(passage.pieces[0].covers(p.piece) for p in picked) for passage in chosen)
@@ -183,7 +185,7 @@ class Binder:
         self,
         claim: str,
         scope: _Scope,
-        scores: Scores,
+        scores: MatchScores,
         stitched: Passage,
         always: Collection[str],
     ) -> list[Passage]:
@@ -196,7 +198,9 @@ class Binder:
             return first
         return [*first, *self._further(scope, scores, first)]
 
-    def _always(self, scope: _Scope, scores: Scores, wanted: Collection[str]) -> Iterator[Passage]:
+    def _always(
+        self, scope: _Scope, scores: MatchScores, wanted: Collection[str]
+    ) -> Iterator[Passage]:
         """Yield the nearest window of each source that is wanted."""
         windows = self._corpus.windows
         clips = [clip for clip in scope.clips if windows[clip.window].source in wanted]
@@ -204,7 +208,9 @@ class Binder:
         nearest = {windows[clip.window].source: clip for clip in reversed(ranked)}
         yield from (self._passage(clip, scores) for clip in nearest.values())
 
-    def _further(self, scope: _Scope, scores: Scores, read: Sequence[Passage]) -> Iterator[Passage]:
+    def _further(
+        self, scope: _Scope, scores: MatchScores, read: Sequence[Passage]
+    ) -> Iterator[Passage]:
         """Yield the windows, the nearest first, that have sentences which are not read yet."""
         known = {piece for passage in read for piece in passage.pieces}
         left = [part.piece for part in scope.parts if part.piece not in known]
@@ -215,7 +221,7 @@ class Binder:
                 left = [piece for piece in left if piece not in new]
                 yield replace(passage, turn=FURTHER)
 
-    def _best_parts(self, scope: _Scope, scores: Scores) -> Iterator[_Part]:
+    def _best_parts(self, scope: _Scope, scores: MatchScores) -> Iterator[_Part]:
         room = self._corpus.window_tokens
         for part in sorted(scope.parts, key=lambda part: -scores.sentences[part.sentence]):
             tokens = self._corpus.sentences[part.sentence].tokens
@@ -224,7 +230,7 @@ class Binder:
             room -= tokens
             yield part
 
-    def _closest(self, parts: Sequence[_Part], scores: Scores) -> Passage:
+    def _closest(self, parts: Sequence[_Part], scores: MatchScores) -> Passage:
         """Return the best sentence, with the one near it that has most of what it lacks."""
         at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
         best = parts[at]
@@ -243,7 +249,7 @@ class Binder:
         )
         return self._join([best, other] if other else [best], scores)
 
-    def _join(self, picked: Sequence[_Part], scores: Scores) -> Passage:
+    def _join(self, picked: Sequence[_Part], scores: MatchScores) -> Passage:
         """Return sentences, in their order, as one passage."""
         found = {p.piece: scores.sentences[p.sentence] for p in sorted(picked, key=_place)}
         least = FOCUS_SHARE * max(found.values())
@@ -265,7 +271,7 @@ class Binder:
 
     # --- with the evidence scrubbed ---
 
-    def _without(self, cited: tuple[Piece, ...], scores: Scores) -> list[Passage]:
+    def _without(self, cited: tuple[Piece, ...], scores: MatchScores) -> list[Passage]:
         """Return the best of what is left when the cited pieces are scrubbed."""
         if cited not in self._rests:
             self._rests[cited] = self._rest(cited)

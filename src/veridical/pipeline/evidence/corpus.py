@@ -123,15 +123,15 @@ class Corpus:
         start = self.sentences[window.first].piece.span.start
         return Piece(window.source, Span(start, self.sentences[window.last - 1].piece.span.end))
 
-    def rank(self, claim: str) -> Scores:
+    def rank(self, claim: str) -> MatchScores:
         """Return how well all windows and all sentences match a claim."""
         query = words(claim)
         by_words = self._windows.scores(query), self._sentences.scores(query)
         if self._meanings is None:
-            return Scores(*by_words, self, claim)
+            return MatchScores(*by_words, self, claim)
         near = self._meanings.of(claim)
         ranges = [(window.first, window.last) for window in self.windows]
-        return Scores(
+        return MatchScores(
             _added(near.of_ranges(ranges), by_words[0]),
             _added(near.scores(), by_words[1]),
             self,
@@ -205,7 +205,7 @@ class Corpus:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class MatchScores:
     """How well the windows and the sentences of a corpus match a claim: 0 or more, no unit."""
 
     windows: Sequence[float]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import log2
 from typing import TYPE_CHECKING
 
-from veridical.core.certainty import SCORE, UNCALIBRATED, Kind, log_odds
+from veridical.core.certainty import SCORE, UNCALIBRATED, VerdictKind, log_odds
 from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Certainty, Status
 from veridical.pipeline.judgement.aggregation import required
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
 
 _KINDS = {
-    Status.SUPPORTED: Kind.SUPPORTED,
-    Status.CONTRADICTED: Kind.CONTRADICTED,
-    Status.PARTIALLY_SUPPORTED: Kind.NOT_SUPPORTED,
-    Status.UNSUPPORTED: Kind.NOT_SUPPORTED,
-    Status.PHANTOM_CITATION: Kind.NOT_SUPPORTED,
+    Status.SUPPORTED: VerdictKind.SUPPORTED,
+    Status.CONTRADICTED: VerdictKind.CONTRADICTED,
+    Status.PARTIALLY_SUPPORTED: VerdictKind.NOT_SUPPORTED,
+    Status.UNSUPPORTED: VerdictKind.NOT_SUPPORTED,
+    Status.PHANTOM_CITATION: VerdictKind.NOT_SUPPORTED,
 }
 
 
@@ -51,13 +51,13 @@ def rated(verdict: Verdict, model: CertaintyModel | None, policy: Policy) -> Ver
     return replace(verdict, certainty=certainty, probability_right=right)
 
 
-def kind_of(verdict: Verdict) -> Kind | None:
+def kind_of(verdict: Verdict) -> VerdictKind | None:
     """Return what a verdict says; None if it says nothing that is right or wrong."""
     by_score = isinstance(verdict.p1, Estimate) or verdict.status is Status.PHANTOM_CITATION
     return _KINDS.get(verdict.status) if verdict.checked and by_score else None
 
 
-def features(verdict: Verdict, kind: Kind) -> dict[str, float]:
+def features(verdict: Verdict, kind: VerdictKind) -> dict[str, float]:
     """Return what the probability of being right depends on, by name.
 
     `score` is the log-odds of what the verdict says; `coverage` the share of the claim's words that
@@ -74,11 +74,11 @@ def features(verdict: Verdict, kind: Kind) -> dict[str, float]:
     }
 
 
-def _score(verdict: Verdict, kind: Kind) -> float:
+def _score(verdict: Verdict, kind: VerdictKind) -> float:
     p1 = verdict.p1
     if not isinstance(p1, Estimate):
         return 0.0
-    return log_odds(p1.supported) if kind is Kind.SUPPORTED else -log_odds(p1.supported)
+    return log_odds(p1.supported) if kind is VerdictKind.SUPPORTED else -log_odds(p1.supported)
 
 
 def _undecided(verdict: Verdict, policy: Policy) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.certainty import SCORE, CertaintyModel, Fit, Kind
+from veridical.core.certainty import SCORE, CertaintyModel, Fit, VerdictKind
 from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.types import Claim, Exclusion, Skip, Span
@@ -72,7 +72,7 @@ def test_words_of_the_claim_in_the_evidence_count() -> None:
 
 def test_features_are_those_of_the_claim_and_of_what_decided() -> None:
     found = verdict(Status.SUPPORTED, fake_estimate(0.5), read="The bridge opened in 1999.", n=3)
-    shown = features(found, Kind.SUPPORTED)
+    shown = features(found, VerdictKind.SUPPORTED)
     assert shown[SCORE] == 0.0
     assert shown["coverage"] == pytest.approx(2 / 3)
     assert shown["length"] == pytest.approx(2.585, abs=0.001)

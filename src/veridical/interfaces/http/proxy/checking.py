@@ -47,7 +47,7 @@ UPSTREAM = "upstream"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UpstreamText:
     """A text of the upstream; `cut_off` if it ended at the model's limit on tokens."""
 
     text: str = field(repr=False)
@@ -135,7 +135,10 @@ class Checking:
         self._running = 0
 
     async def judge(
-        self, said: Said, asked: Asked, again: Callable[[str, str], Awaitable[Said]] | None = None
+        self,
+        said: UpstreamText,
+        asked: Asked,
+        again: Callable[[str, str], Awaitable[UpstreamText]] | None = None,
     ) -> Judged:
         """Return the verdict on a text; `again` writes another one, from a text and guidance."""
         text = said.text
@@ -154,7 +157,10 @@ class Checking:
         return _judged(answer, asked)
 
     async def _answer(
-        self, first: Said, asked: Asked, again: Callable[[str, str], Awaitable[Said]] | None
+        self,
+        first: UpstreamText,
+        asked: Asked,
+        again: Callable[[str, str], Awaitable[UpstreamText]] | None,
     ) -> Answer:
         question = asked.question or ""
         texts = [first]

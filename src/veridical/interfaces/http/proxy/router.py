@@ -18,7 +18,7 @@ from veridical.interfaces.http.proxy.checking import (
     UNREADABLE,
     Checking,
     Judged,
-    Said,
+    UpstreamText,
     undetermined,
 )
 from veridical.interfaces.http.proxy.options import FieldError
@@ -219,13 +219,13 @@ class _Exchange:
             return Response(body, headers=returned(reply.headers) | headers_of(lost))
         attempts = [found]
 
-        async def again(answer: str, guidance: str) -> Said:
+        async def again(answer: str, guidance: str) -> UpstreamText:
             written = self.shape.reply(await _body(await self._another(answer, guidance)))
             if written is None or written.calling:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
             attempts.append(written)
             ((index, text),) = list(written.texts.items())[:1]
-            return Said(text, index in written.cut_off)
+            return UpstreamText(text, index in written.cut_off)
 
         judged = await self._judged(found, found.texts, again)
         best = attempts[next(iter(judged.values())).number - 1]
@@ -246,7 +246,7 @@ class _Exchange:
             yield error_event("the upstream broke off", BROKE_OFF)
             return
 
-        async def again(answer: str, guidance: str) -> Said:
+        async def again(answer: str, guidance: str) -> UpstreamText:
             heard = Heard(self.shape.transcript())
             more = await self._another(answer, guidance)
             heard.kept += [event async for event in heard.listen(more)]
@@ -254,7 +254,7 @@ class _Exchange:
                 raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
             attempts.append(heard)
             transcript = heard.transcript
-            return Said(transcript.whole().get(0, ""), 0 in transcript.cut_off)
+            return UpstreamText(transcript.whole().get(0, ""), 0 in transcript.cut_off)
 
         first, judged = attempts[0].transcript, dict[int, Judged]()
         if not first.failed:
@@ -277,7 +277,7 @@ class _Exchange:
         self,
         reply: Reply | Transcript,
         texts: Mapping[int, str],
-        again: Callable[[str, str], Awaitable[Said]],
+        again: Callable[[str, str], Awaitable[UpstreamText]],
     ) -> dict[int, Judged]:
         """Return the verdicts; only the text of a single choice without calls is written again."""
         wanted = self.asked.options.on_failure == "retry" and self.asked.turns.repeatable
@@ -285,7 +285,9 @@ class _Exchange:
         judge = self.proxy.checking.judge
         found = await asyncio.gather(
             *(
-                judge(Said(text, index in reply.cut_off), self.asked, again if alone else None)
+                judge(
+                    UpstreamText(text, index in reply.cut_off), self.asked, again if alone else None
+                )
                 for index, text in texts.items()
             )
         )
