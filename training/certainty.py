@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from veridical.core.certainty import SCORE, UNCALIBRATED, VerdictKind, from_document
-from veridical.core.measurements import Estimate
-from veridical.core.verdicts import Status
+from veridical.evaluation.answer_results import same_place, supported_score
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.judgement.certainty import features, kind_of
 from veridical.sync import SyncVerifier
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from veridical.core.verdicts import Verdict
-    from veridical.evaluation.answers import LabelledAnswer, LabelledClaim
+    from veridical.evaluation.answers import LabelledAnswer
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".certainty"
@@ -131,6 +130,7 @@ def state_of_the_code() -> str:
     paths = [
         *package.glob("core/*.py"),
         *package.glob("pipeline/*/**/*.py"),
+        *package.glob("verification/*.py"),
         package / "verifier.py",
     ]
     digest = hashlib.sha256()
@@ -203,24 +203,16 @@ def labelled(group: str, answer: LabelledAnswer, verdicts: Sequence[Verdict]) ->
     probable of several: which of the others are sound is not known.
     """
     for claim in answer.claims:
-        found = [one for one in verdicts if one.checked and same_place(claim, one)]
+        found = [v for v in verdicts if v.checked and same_place(claim.span, v.claim.span)]
         if not claim.supported:
-            found = sorted(found, key=probability)[:1]
+            found = sorted(found, key=least_supported)[:1]
         for verdict in found:
             yield seen(group, answer.id, verdict, supported=claim.supported)
 
 
-def same_place(claim: LabelledClaim, verdict: Verdict) -> bool:
-    """Say whether the two share at least half of the shorter one."""
-    mine, other = claim.span, verdict.claim.span
-    shorter = min(mine.end - mine.start, other.end - other.start)
-    return 2 * (min(mine.end, other.end) - max(mine.start, other.start)) >= shorter
-
-
-def probability(verdict: Verdict) -> float:
-    """Return P(supported); 0 where a rule decided against the claim."""
-    by_rule = verdict.status in {Status.PHANTOM_CITATION, Status.UNVERIFIABLE}
-    return verdict.p1.supported if isinstance(verdict.p1, Estimate) and not by_rule else 0.0
+def least_supported(verdict: Verdict) -> float:
+    """Return P(supported); 0 where nothing was measured."""
+    return supported_score(verdict) or 0.0
 
 
 def seen(group: str, answer: str, verdict: Verdict, *, supported: bool) -> Seen:

@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio.to_thread
 
@@ -17,8 +17,6 @@ from veridical.core.measurements import Unmeasured
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import (
-    Binding,
-    Citation,
     CitationRef,
     Claim,
     ClaimSet,
@@ -34,27 +32,23 @@ from veridical.pipeline.claims import (
     split_sentences,
     with_known_names,
 )
-from veridical.pipeline.evidence import Binder, LastCorpus, resolve
+from veridical.pipeline.evidence import Binder, LastCorpus
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     Look,
-    Reading,
-    differing,
     fragments,
     judge,
-    may_stand_verbatim,
     quote,
     rated,
-    replaced,
     scored_also,
     second_look,
-    stands_verbatim,
     summarise,
-    underived,
-    worded_as_evidence,
 )
 from veridical.pipeline.logs import log_event
 from veridical.pipeline.reports import Report
+from veridical.verification.bound_claims import BoundClaim, bind_claims, passages_for
+from veridical.verification.check_events import CheckEvents, Watcher
+from veridical.verification.rule_stage import RuleStage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,7 +56,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
-    from veridical.core.types import Passage, Source
+    from veridical.core.types import Source
     from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
 
@@ -79,35 +73,7 @@ class Case:
     question: str | None = field(default=None, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """A claim, and the evidence to read for it.
-
-    `otherwise` is what to read if the claim is not supported by `binding`, which is a model's hint.
-    `text` is the claim with its quantities as the evidence writes them, `verbatim` the sentence of
-    the evidence that is this text, if there is one.
-    """
-
-    claim: Claim
-    binding: Binding
-    otherwise: Binding | None = None
-    text: str = field(default="", repr=False)
-    verbatim: Passage | None = None
-
-
 CheckResult: TypeAlias = Report | VeridicalError
-
-
-class Watcher(Protocol):
-    """Is told of a check while it runs; what it raises ends the check."""
-
-    def decided(self, verdict: Verdict, /) -> None:
-        """Say that a verdict stands: once for every claim, not always in the answer's order."""
-        ...
-
-    def stage(self, name: str, seconds: float, /) -> None:
-        """Say how long a stage took: claims, evidence, inference (judgement within it)."""
-        ...
 
 
 class Verifier:
@@ -191,7 +157,7 @@ class Verifier:
         _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
-        watch = _Watch(watcher)
+        watch = CheckEvents(watcher)
         claims = extract_claims(answer, known_ids=texts, question=question)
         if self._decomposer is not None:
             claims = await self._decomposer.decomposed(answer, claims, texts)
@@ -203,7 +169,7 @@ class Verifier:
         asker = self._asker(texts, question, progress)
         verdicts = await self._first_look(bound, texts, rules, asker, watch)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
-        verdicts = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
+        verdicts = await self._by_rule(RuleStage(binder, texts, rules, asker), verdicts, bound)
         watch.all_decided(verdicts)
         watch.stage("inference")
         self._log(verdicts)
@@ -255,7 +221,8 @@ class Verifier:
         asker = self._asker(texts, question)
         verdicts = await self._first_look(bound, texts, rules, asker)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
-        (verdict,) = await self._by_rule(verdicts, binder, texts, rules, asker, bound=bound)
+        stage = RuleStage(binder, texts, rules, asker)
+        (verdict,) = await self._by_rule(stage, verdicts, bound)
         self._log([verdict])
         return verdict
 
@@ -285,19 +252,9 @@ class Verifier:
         sources: Mapping[str, Source],
         policy: Policy,
         always: Collection[str] = (),
-    ) -> tuple[Binder, list[_Bound]]:
+    ) -> tuple[Binder, list[BoundClaim]]:
         binder = Binder(self._corpora.of(sources), windows=policy.windows or 0)
-        bound = []
-        for claim in claims.claims:
-            citations = resolve(claim.citations, sources)
-            if not claim.verifiable:
-                bound.append(_Bound(claim, _unbound(citations), text=claim.as_read))
-            elif claim.evidence_map is not None:
-                bound.append(_worded(_hinted(claim, binder), binder))
-            else:
-                binding = binder.bind(claim.as_read, citations, always)
-                bound.append(_worded(_Bound(claim, binding), binder))
-        return binder, bound
+        return binder, bind_claims(claims.claims, sources, binder, always)
 
     def _asker(
         self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
@@ -312,11 +269,11 @@ class Verifier:
 
     async def _first_look(
         self,
-        bound: Sequence[_Bound],
+        bound: Sequence[BoundClaim],
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
-        watch: _Watch | None = None,
+        watch: CheckEvents | None = None,
     ) -> list[Verdict]:
         """Read every claim with its evidence and with the evidence scrubbed.
 
@@ -337,11 +294,11 @@ class Verifier:
 
     async def _looked_at(
         self,
-        bound: Sequence[_Bound],
+        bound: Sequence[BoundClaim],
         sources: Mapping[str, Source],
         policy: Policy,
         asker: Asker,
-        watch: _Watch | None = None,
+        watch: CheckEvents | None = None,
     ) -> list[Verdict]:
         contexts = [
             (item.text, passages)
@@ -375,7 +332,7 @@ class Verifier:
         looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [
-            _context(fragment.text, binder, verdict)
+            passages_for(fragment.text, binder, verdict)
             for verdict, read in again.values()
             for fragment in read
         ]
@@ -387,90 +344,14 @@ class Verifier:
         }
         return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
 
+    async def _by_rule(
+        self, stage: RuleStage, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
+    ) -> list[Verdict]:
+        decided = await stage.decide(verdicts, bound)
+        return [self._rated(verdict, stage.policy) for verdict in decided]
+
     def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
         return rated(verdict, self._backend.info.certainty, policy)
-
-    async def _by_rule(  # noqa: PLR0913 -- what was found, where to look again, by what rules
-        self,
-        verdicts: Sequence[Verdict],
-        binder: Binder,
-        sources: Mapping[str, Source],
-        policy: Policy,
-        asker: Asker,
-        *,
-        bound: Sequence[_Bound],
-    ) -> list[Verdict]:
-        """Have rules decide on claims that stand verbatim, or differ in one quantity only."""
-        verdicts = await self._verbatim(verdicts, bound, sources, policy, asker)
-        found = [(verdict, replaced(verdict, sources)) for verdict in verdicts]
-        contexts = [_context(each.text, binder, v) for v, again in found for each in again]
-        readings = iter(await asker.read(contexts, policy))
-        decided = []
-        for verdict, again in found:
-            read = [next(readings) for _ in again]
-            ruled = underived(differing(verdict, again, read, policy), sources)
-            decided.append(self._rated(_charged(ruled, read), policy))
-        return decided
-
-    async def _verbatim(
-        self,
-        verdicts: Sequence[Verdict],
-        bound: Sequence[_Bound],
-        sources: Mapping[str, Source],
-        policy: Policy,
-        asker: Asker,
-    ) -> list[Verdict]:
-        """Read claims that are refused, but are a sentence of their evidence, with that alone."""
-        items = {item.claim.id: item for item in bound}
-        lifted = [v for v in verdicts if _to_lift(v, items[v.claim.id])]
-        standing = [items[v.claim.id] for v in lifted]
-        contexts = [(item.text, (item.verbatim,)) for item in standing if item.verbatim]
-        readings = await asker.read(contexts, policy)
-        found = {
-            v.claim.id: _charged(stands_verbatim(v, reading, policy, sources), [reading])
-            for v, reading in zip(lifted, readings, strict=True)
-        }
-        return [found.get(verdict.claim.id, verdict) for verdict in verdicts]
-
-
-class _Watch:
-    """Tells a watcher, if there is one, of stages and of verdicts that no second look changes."""
-
-    def __init__(self, watcher: Watcher | None) -> None:
-        self._watcher = watcher
-        self._since = perf_counter()
-        self._told: set[str] = set()
-
-    def stage(self, name: str) -> None:
-        now = perf_counter()
-        if self._watcher is not None:
-            self._watcher.stage(name, now - self._since)
-        self._since = now
-
-    def first_look(self, verdict: Verdict, bound: _Bound, sources: Mapping[str, Source]) -> None:
-        if self._watcher is None:
-            return
-        again = verdict.claim.evidence_map or fragments(verdict) or _to_lift(verdict, bound)
-        ruled = replaced(verdict, sources) or underived(verdict, sources) is not verdict
-        if not (again or ruled):
-            self._told.add(verdict.claim.id)
-            self._watcher.decided(verdict)
-
-    def all_decided(self, verdicts: Iterable[Verdict]) -> None:
-        for verdict in verdicts:
-            if self._watcher is not None and verdict.claim.id not in self._told:
-                self._watcher.decided(verdict)
-
-
-def _charged(verdict: Verdict, readings: Iterable[Reading]) -> Verdict:
-    """Return the verdict with what further readings took."""
-    return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))
-
-
-def _context(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
-    """Return a text in the words of the evidence of a claim that it is to be read for."""
-    passages = binder.bind(text, verdict.citations).with_evidence
-    return worded_as_evidence(text, passages), passages
 
 
 def _ensure_question(question: str | None) -> None:
@@ -478,36 +359,8 @@ def _ensure_question(question: str | None) -> None:
         ensure_text(question, "the question")
 
 
-def _hinted(claim: Claim, binder: Binder) -> _Bound:
-    """Bind a claim without citations to the sources that a model names, and to all of them.
-
-    Either way all sources are its evidence, and nothing is left when that is scrubbed.
-    """
-    whole = binder.bind(claim.as_read, ())
-    named = claim.evidence_map.sources if claim.evidence_map else ()
-    hint = binder.bind(claim.as_read, [Citation(each, claim.span, each) for each in named])
-    if hint.with_evidence == whole.with_evidence:
-        return _Bound(claim, whole)
-    return _Bound(claim, replace(whole, with_evidence=hint.with_evidence), whole)
-
-
-def _worded(item: _Bound, binder: Binder) -> _Bound:
-    """Return a claim with its quantities in the words of its evidence."""
-    text = worded_as_evidence(item.claim.as_read, item.binding.with_evidence)
-    verbatim = binder.verbatim(text, item.binding.citations)
-    return replace(item, text=text, verbatim=verbatim)
-
-
-def _to_lift(verdict: Verdict, item: _Bound) -> bool:
-    return item.verbatim is not None and may_stand_verbatim(verdict)
-
-
 def _by_hint(verdict: Verdict) -> Verdict:
     """Record that the sources that a model named support the claim."""
     claim = verdict.claim
     named = claim.evidence_map and replace(claim.evidence_map, used=True)
     return replace(verdict, claim=replace(claim, evidence_map=named))
-
-
-def _unbound(citations: tuple[Citation, ...]) -> Binding:
-    return Binding(citations, with_evidence=(), without_evidence=(), windows_total=0)

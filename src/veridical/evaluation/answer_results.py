@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
-    from veridical.core.types import Source
+    from veridical.core.types import Source, Span
     from veridical.core.verdicts import Interval, Verdict
     from veridical.evaluation.answers import AnswerSet, LabelledAnswer, LabelledClaim
 
@@ -151,10 +151,14 @@ def outcome(answer: LabelledAnswer, report: Assessment) -> AnswerOutcome:
 def _claim_outcome(
     answer: LabelledAnswer, claim: LabelledClaim, verdicts: Iterable[Verdict]
 ) -> ClaimOutcome:
-    found = [verdict for verdict in verdicts if verdict.checked and _same_place(claim, verdict)]
+    found = [
+        verdict
+        for verdict in verdicts
+        if verdict.checked and same_place(claim.span, verdict.claim.span)
+    ]
     flags = [verdict for verdict in found if verdict.flagged]
     sure = {verdict.certainty is Certainty.SURE for verdict in found}
-    scores = [score for verdict in found if (score := _score(verdict)) is not None]
+    scores = [score for verdict in found if (score := supported_score(verdict)) is not None]
     unknown = any(verdict.status is Status.UNDETERMINED for verdict in found)
     return ClaimOutcome(
         claim=claim,
@@ -168,14 +172,14 @@ def _claim_outcome(
     )
 
 
-def _same_place(claim: LabelledClaim, verdict: Verdict) -> bool:
-    """Return whether the two share at least half of the shorter one."""
-    mine, other = claim.span, verdict.claim.span
-    shorter = min(len(mine), len(other))
-    return mine.overlaps(other) and 2 * len(mine.common(other)) >= shorter
+def same_place(one: Span, other: Span) -> bool:
+    """Return whether two stretches share at least half of the shorter one."""
+    shorter = min(len(one), len(other))
+    return one.overlaps(other) and 2 * len(one.common(other)) >= shorter
 
 
-def _score(verdict: Verdict) -> float | None:
+def supported_score(verdict: Verdict) -> float | None:
+    """Return P(supported), 0 where a rule decided without it; None if it was not measured."""
     if verdict.status in DECIDED_BY_RULE:
         return 0.0
     return verdict.p1.supported if isinstance(verdict.p1, Estimate) else None

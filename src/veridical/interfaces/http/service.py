@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from veridical.settings import Settings
     from veridical.store import Store
     from veridical.telemetry import Sink
-    from veridical.verifier import Watcher
+    from veridical.verification.check_events import Watcher
 
 T = TypeVar("T")
 

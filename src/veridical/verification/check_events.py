@@ -1,0 +1,61 @@
+"""Callbacks of a check while it runs."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+from veridical.pipeline.judgement import fragments
+from veridical.verification.rule_stage import may_change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from veridical.core.types import Source
+    from veridical.core.verdicts import Verdict
+    from veridical.verification.bound_claims import BoundClaim
+
+
+class Watcher(Protocol):
+    """Callback protocol for the events of a check; exceptions end the check."""
+
+    def decided(self, verdict: Verdict, /) -> None:
+        """Say that a verdict stands: once for every claim, not always in the answer's order."""
+        ...
+
+    def stage(self, name: str, seconds: float, /) -> None:
+        """Say how long a stage took: claims, evidence, inference (judgement within it)."""
+        ...
+
+
+class CheckEvents:
+    """Reports stages, and verdicts that nothing changes any more, to a watcher if there is one."""
+
+    def __init__(self, watcher: Watcher | None) -> None:
+        self._watcher = watcher
+        self._since = perf_counter()
+        self._told: set[str] = set()
+
+    def stage(self, name: str) -> None:
+        """Report that a stage has ended, and start the next."""
+        now = perf_counter()
+        if self._watcher is not None:
+            self._watcher.stage(name, now - self._since)
+        self._since = now
+
+    def first_look(
+        self, verdict: Verdict, bound: BoundClaim, sources: Mapping[str, Source]
+    ) -> None:
+        """Report a verdict that neither a second look nor a rule can change."""
+        if self._watcher is None:
+            return
+        again = verdict.claim.evidence_map or fragments(verdict)
+        if not (again or may_change(verdict, bound, sources)):
+            self._told.add(verdict.claim.id)
+            self._watcher.decided(verdict)
+
+    def all_decided(self, verdicts: Iterable[Verdict]) -> None:
+        """Report the verdicts that were not reported yet."""
+        for verdict in verdicts:
+            if self._watcher is not None and verdict.claim.id not in self._told:
+                self._watcher.decided(verdict)

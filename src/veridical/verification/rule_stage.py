@@ -1,0 +1,83 @@
+"""Rules that decide on a claim after the model: verbatim sentences, and quantities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from veridical.pipeline.judgement import (
+    differing,
+    may_stand_verbatim,
+    replaced,
+    stands_verbatim,
+    underived,
+)
+from veridical.verification.bound_claims import passages_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from veridical.asking import Asker
+    from veridical.core.policy import Policy
+    from veridical.core.types import Source
+    from veridical.core.verdicts import Verdict
+    from veridical.pipeline.evidence import Binder
+    from veridical.pipeline.judgement import Reading
+    from veridical.verification.bound_claims import BoundClaim
+
+
+@dataclass(frozen=True, slots=True)
+class RuleStage:
+    """The rules of a check: what they read goes to the backend, bounded by two texts a claim."""
+
+    binder: Binder
+    sources: Mapping[str, Source]
+    policy: Policy
+    asker: Asker
+
+    async def decide(
+        self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
+    ) -> list[Verdict]:
+        """Return the verdicts after claims that stand verbatim, or differ in a quantity alone."""
+        verdicts = await self._verbatim(verdicts, bound)
+        found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]
+        contexts = [passages_for(each.text, self.binder, v) for v, again in found for each in again]
+        readings = iter(await self.asker.read(contexts, self.policy))
+        decided = []
+        for verdict, again in found:
+            read = [next(readings) for _ in again]
+            ruled = differing(verdict, again, read, self.policy)
+            decided.append(_charged(underived(ruled, self.sources), read))
+        return decided
+
+    async def _verbatim(
+        self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
+    ) -> list[Verdict]:
+        """Read claims that are refused, but are a sentence of their evidence, with that alone."""
+        items = {item.claim.id: item for item in bound}
+        lifted = [v for v in verdicts if may_be_lifted(v, items[v.claim.id])]
+        standing = [items[v.claim.id] for v in lifted]
+        contexts = [(item.text, (item.verbatim,)) for item in standing if item.verbatim]
+        readings = await self.asker.read(contexts, self.policy)
+        found = {
+            v.claim.id: _charged(stands_verbatim(v, reading, self.policy, self.sources), [reading])
+            for v, reading in zip(lifted, readings, strict=True)
+        }
+        return [found.get(verdict.claim.id, verdict) for verdict in verdicts]
+
+
+def may_change(verdict: Verdict, bound: BoundClaim, sources: Mapping[str, Source]) -> bool:
+    """Return whether a rule may give the claim another verdict."""
+    if may_be_lifted(verdict, bound) or replaced(verdict, sources):
+        return True
+    return underived(verdict, sources) is not verdict
+
+
+def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:
+    """Return whether the sentence that is the claim is to be read alone."""
+    return item.verbatim is not None and may_stand_verbatim(verdict)
+
+
+def _charged(verdict: Verdict, readings: Iterable[Reading]) -> Verdict:
+    """Return the verdict with what further readings took."""
+    return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))
