@@ -10,7 +10,6 @@ and int8 on `--pairs`.
 from __future__ import annotations
 
 import argparse
-import gzip
 import hashlib
 import json
 from collections import Counter
@@ -22,6 +21,7 @@ import torch
 from model import LABELS, load_model, logits
 from onnxruntime import InferenceSession
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from prepare import read
 from smooth import smooth
 from tokenizers import Tokenizer
 
@@ -211,12 +211,6 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     """Return the probabilities of logits."""
     values = np.exp(logits - logits.max())
     return values / values.sum()
-
-
-def read(path: Path, limit: int | None = None) -> list[dict]:
-    """Return the rows of a gzipped JSONL file."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for _, line in zip(range(limit or 10**9), file, strict=False)]
 
 
 if __name__ == "__main__":

@@ -88,6 +88,12 @@ def row(pair: Pair) -> dict[str, str]:
     }
 
 
+def read(path: Path, limit: int | None = None) -> list[dict]:
+    """Return the rows of a gzipped JSONL file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for _, line in zip(range(limit or 10**9), file, strict=False)]
+
+
 def write(path: Path, rows: Iterable[dict[str, str]]) -> None:
     """Write rows as gzipped JSON lines, byte for byte the same for the same rows."""
     text = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in rows)

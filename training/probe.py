@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 from calibrate import score
-from export import read
 from model import LABELS
+from prepare import read
 
 from veridical.evaluation.metrics import auroc
 

@@ -24,7 +24,7 @@ import labelled
 import prepare
 import written
 from augment import augmented
-from export import read
+from prepare import read
 from programmatic.base import NOT_SUPPORTED, Pair, World, generate
 from programmatic.registry import SHARES
 from programmatic.sentences import sentence_pairs

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 
 import torch
 from calibrate import score
-from export import read
 from model import collate, load_model, load_tokenizer, logits, target
+from prepare import read
 from train import bucket
 
 if TYPE_CHECKING:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import pytest
+import torch
+import transformers
 
-torch = pytest.importorskip("torch", reason="torch is of the extra 'train'")
-transformers = pytest.importorskip("transformers", reason="transformers is of the extra 'train'")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "training"))
-
-import encoder  # noqa: E402
-import model as exported  # noqa: E402
+import encoder
+import model as exported
 
 SHAPE = encoder.Shape(layers=3, vocabulary=60, width=48, heads=12, middle=64)
 
