@@ -1,4 +1,4 @@
-"""Whether a verdict shows the sentence that decides it: on whole answers, half A.
+"""Share of verdicts that show the sentence that decides them: on whole answers, half A.
 
 Each claim of the labelled answers names its deciding sentences. Every claim is verified against all
 the sources of its answer; counted is whether one of the sentences that the verdict shows is a

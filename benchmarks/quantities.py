@@ -1,4 +1,4 @@
-"""How many pairs of claim and evidence are judged right that differ in a quantity, or only seem to.
+"""Share of pairs judged right that differ in a quantity, or only seem to.
 
 `quantity_pairs.jsonl` has a hundred claims with their evidence, in twelve kinds of text. Half of
 them state the evidence's quantity in another form (supported), half another value, unit, date,

@@ -1,4 +1,4 @@
-"""What every new model has to pass: MultiNLI three-way, and plain truths.
+"""Gate for every new model: MultiNLI three-way accuracy, and plain truths.
 
     python training/gate.py                                        # the shipped weights
     python training/gate.py --export OUT --name verifier-v6        # exported and calibrated ones

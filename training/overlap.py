@@ -1,4 +1,4 @@
-"""What pairs share with other data: whole claims, and runs of nine words of evidence and claim.
+"""Overlap of pairs with other data: whole claims, and runs of nine words of evidence and claim.
 
 Such pairs are left out of training, so that what is measured on the other data was never met.
 """

@@ -82,7 +82,7 @@ class _Item:
 
     @property
     def first(self) -> int:
-        """How many queries are asked at first."""
+        """Number of queries of the first turn."""
         return len(self.turns[0]) if self.turns else 0
 
     def turn(self, number: int, policy: Policy) -> Sequence[Query]:

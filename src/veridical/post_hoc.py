@@ -133,7 +133,7 @@ class _Answer:
     verifier: Verifier
     policy: Policy | None
     taken: list[Taken] = field(default_factory=list)
-    """What each reading took so far."""
+    """Return what each reading took so far."""
 
     async def stands_to(self, premises: Sequence[Source]) -> Verdict:
         """Return the verdict on the answer against premises: that on the worst of its claims."""

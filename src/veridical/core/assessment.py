@@ -63,7 +63,7 @@ class Savings:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many of some verdicts are sure, and how many are not."""
+    """Counts of verdicts, sure and unsure."""
 
     sure: int = 0
     unsure: int = 0
@@ -101,7 +101,7 @@ class Summary:
 
     @property
     def hedged(self) -> int:
-        """How many statements were not verified because the answer does not commit to them."""
+        """Number of statements not verified because the answer does not commit to them."""
         return self.skipped.get(Exclusion.HEDGED.value, 0)
 
     @property

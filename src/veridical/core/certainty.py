@@ -1,4 +1,4 @@
-"""How probable it is that a verdict is right, and from where on it counts as sure.
+"""Probability that a verdict is right, and the threshold from which it counts as sure.
 
 A verdict on a claim is of a kind: it says that the claim is supported, that it is contradicted, or
 that it is not supported. For each kind a logistic model, fitted on labelled claims by
@@ -23,7 +23,7 @@ SCORE = "score"
 
 
 class VerdictKind(StrEnum):
-    """What a verdict says of a claim."""
+    """Conclusion of a verdict on a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"

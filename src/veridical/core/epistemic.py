@@ -254,7 +254,7 @@ class HallucinationReport:
 
     @property
     def contradicting_pairs(self) -> int | None:
-        """How many pairs of claims oppose each other; None if that was not looked at."""
+        """Number of pairs of claims that oppose each other; None if that was not looked at."""
         return None if self.contradictions is None else len(self.contradictions.pairs)
 
     @property
@@ -378,18 +378,18 @@ class TraceAudit:
 
     @property
     def taken(self) -> Taken:
-        """What the audit took: its claims, and deriving the answer again."""
+        """Tokens and cost of the audit: its claims, and deriving the answer again."""
         found = (Taken(claim.tokens, claim.cost_usd) for one in self.steps for claim in one.claims)
         return sum(found, Taken() if self.post_hoc is None else self.post_hoc.taken)
 
     @property
     def tokens(self) -> int | None:
-        """How many tokens the audit took; None if a part is unknown."""
+        """Tokens of the audit; None if a part is unknown."""
         return self.taken.tokens
 
     @property
     def cost_usd(self) -> float | None:
-        """What the audit cost; None if a part is unknown."""
+        """Cost of the audit in USD; None if a part is unknown."""
         return self.taken.cost_usd
 
     @property

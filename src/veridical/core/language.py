@@ -1,4 +1,4 @@
-"""Whether a text is English, by its script and its function words.
+"""Language identification: English or not, by script and function words.
 
 Conservative: names, numbers, code and what is too short to tell count as English. A text is in
 another language only if it says so itself.

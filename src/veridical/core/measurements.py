@@ -232,7 +232,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What something took, in tokens and in USD; None where that is unknown, which 0 is not."""
+    """Tokens, and cost in USD; None where that is unknown, which 0 is not."""
 
     tokens: int | None = 0
     cost_usd: float | None = 0.0

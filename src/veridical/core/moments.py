@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Date(NamedTuple):
-    """What is known of a day; None where it is not written."""
+    """Written parts of a date; None where one is not written."""
 
     year: int | None
     month: int | None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Bound(StrEnum):
-    """How a number bounds what is said of it."""
+    """Kind of bound that a number sets."""
 
     EXACT = "exact"
     ABOUT = "about"
@@ -36,7 +36,7 @@ class Bound(StrEnum):
 
 
 class Relation(StrEnum):
-    """What a quantity of a claim is to one of its evidence."""
+    """Relation of a quantity of a claim to one of its evidence."""
 
     SAME = "same"
     """The same in canonical form, or implied by it: "over 300" by "330"."""
@@ -200,7 +200,7 @@ def _within(low: _End, high: _End, other_low: _End, other_high: _End) -> bool:
 
 
 class Derivation(StrEnum):
-    """How a quantity follows from two others of one dimension."""
+    """Derivation of a quantity from two others of one dimension."""
 
     SUM = "sum"
     DIFFERENCE = "difference"

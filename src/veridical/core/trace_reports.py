@@ -184,7 +184,7 @@ class ClaimRecord:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EpistemicReport:
-    """What the claims under a goal are worth, by the last measured verification of each.
+    """Summary of the claims under a goal, by the last measured verification of each.
 
     Of `total_claims`, `verified_claims` have a verdict (`flagged_claims` of them against the
     claim), `undetermined_claims` could not be measured and `unverified_claims` were never verified.
@@ -218,7 +218,7 @@ class EpistemicReport:
 
     @property
     def stale_claims(self) -> int:
-        """How many claims have a verdict that could not be measured again since."""
+        """Number of claims with a verdict that could not be measured again since."""
         return sum(1 for claim in self.claims if claim.failed_since)
 
     @property
@@ -262,18 +262,18 @@ class EpistemicReport:
 
     @property
     def taken(self) -> Taken:
-        """What all verifications of the claims took, earlier ones included."""
+        """Tokens and cost of all verifications of the claims, earlier ones included."""
         found = (one.verification for claim in self.claims for one in claim.history)
         return sum((Taken(one.tokens, one.cost_usd) for one in found), Taken())
 
     @property
     def tokens(self) -> int | None:
-        """How many tokens that took; None if a part is unknown."""
+        """Tokens of all verifications; None if a part is unknown."""
         return self.taken.tokens
 
     @property
     def cost_usd(self) -> float | None:
-        """What that cost; None if a part is unknown."""
+        """Cost of all verifications in USD; None if a part is unknown."""
         return self.taken.cost_usd
 
     @property

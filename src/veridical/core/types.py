@@ -189,7 +189,7 @@ class Claim:
 
     @property
     def as_read(self) -> str:
-        """What a backend reads, and evidence is looked for: the text, pointers replaced."""
+        """Text that backends read and evidence is looked for: with pointers replaced."""
         return self.text if self.read_as is None else self.read_as
 
     @property

@@ -132,7 +132,7 @@ class Attempt:
 
     @property
     def left_out(self) -> Mapping[str, int] | None:
-        """How many assertions the mode or the limit left unverified, by reason.
+        """Number of assertions that the mode or the limit left unverified, by reason.
 
         None if there is no report: then nothing was verified, and `skipped` or `failure` says why.
         """
@@ -177,7 +177,7 @@ class Answer:
 
     @property
     def left_out(self) -> Mapping[str, int] | None:
-        """How many assertions of `original` were left out, by reason; see `Attempt.left_out`."""
+        """Number of assertions of `original` left out, by reason; see `Attempt.left_out`."""
         return self.best.left_out
 
     @property

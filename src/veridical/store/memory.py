@@ -108,7 +108,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What kept a fact from being written: ids that are not there, or the id of the same fact."""
+    """Obstacle to writing a fact: ids that are not there, or the id of the same fact."""
 
     missing: frozenset[str] = frozenset()
     same: str | None = None

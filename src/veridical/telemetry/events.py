@@ -129,7 +129,7 @@ class Quoted:
 
     @property
     def rejected(self) -> int:
-        """How many quotes were rejected."""
+        """Number of rejected quotes."""
         return sum(self.by_reason.values())
 
 

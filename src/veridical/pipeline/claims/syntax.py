@@ -22,7 +22,7 @@ from veridical.pipeline.claims.lexicon import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from veridical.pipeline.claims.citations import Mark
 
@@ -97,17 +97,8 @@ def tokens_of(masked: str, span: Span, protected: Sequence[Span]) -> list[Token]
 
 def finite_verb(tokens: Sequence[Token]) -> int | None:
     """Return the index of the finite verb that follows a subject at the start; None if unsure."""
-    if not tokens or not _opens_subject(tokens[0]):
-        return None
-    for index in range(1, min(len(tokens), _MAX_SUBJECT)):
-        word = tokens[index].word
-        if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
-            return None
-        if _is_verb(tokens, index):
-            if tokens[index - 1].word in {"and", "or", "but"}:
-                return None
-            return index if index + 1 < len(tokens) else None
-    return None
+    index = _verb_of_subject(tokens, _is_verb)
+    return index if index is not None and index + 1 < len(tokens) else None
 
 
 def clause_verb(tokens: Sequence[Token]) -> int | None:
@@ -120,13 +111,20 @@ def clause_verb(tokens: Sequence[Token]) -> int | None:
     if tokens and tokens[0].word in _POSSESSIVES:
         rest = clause_verb(tokens[1:])
         return None if rest is None else rest + 1
+    return _verb_of_subject(tokens, _is_finite)
+
+
+def _verb_of_subject(
+    tokens: Sequence[Token], is_verb: Callable[[Sequence[Token], int], bool]
+) -> int | None:
+    """Return the index of the first verb behind a subject that opens the tokens."""
     if not tokens or not _opens_subject(tokens[0]):
         return None
     for index in range(1, min(len(tokens), _MAX_SUBJECT)):
         word = tokens[index].word
         if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
             return None
-        if _is_finite(tokens, index):
+        if is_verb(tokens, index):
             return None if tokens[index - 1].word in {"and", "or", "but"} else index
     return None
 

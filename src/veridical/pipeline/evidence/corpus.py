@@ -206,7 +206,7 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class MatchScores:
-    """How well the windows and the sentences of a corpus match a claim: 0 or more, no unit."""
+    """Match of the windows and sentences of a corpus with a claim: 0 or more, no unit."""
 
     windows: Sequence[float]
     sentences: Sequence[float]

@@ -1,4 +1,4 @@
-"""How near each sentence is to a claim in meaning: word by word, by vectors of word pieces.
+"""Semantic similarity of sentences to a claim: word by word, by vectors of word pieces.
 
 A word piece of a claim is as near to a sentence as to the piece of it that is nearest (late
 interaction, Khattab & Zaharia 2020), and rare pieces count more (Spärck Jones 1972). "The kid is
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How near each piece of a claim (row) is to each sentence (column), and what it weighs.
+    """Similarity of each piece of a claim (row) to each sentence (column), and its weight.
 
     Weights sum to 1, nearness runs from 0 to 1.
     """

@@ -1,4 +1,4 @@
-"""Whose words count in an interview: those of the person who is assessed, told by the roles.
+"""The assessed speaker of an interview, identified by role labels.
 
 A label that names a role (`Participant`, `Patient 2`) tells who is assessed; so does one of the
 other side (`Interviewer`, `Doctor`) where only two people speak. Where neither is the case nobody

@@ -1,4 +1,4 @@
-"""Verdicts -> how probable it is that they are right, and whether they are sure.
+"""Certainty of verdicts: the probability that each is right, and whether it is sure.
 
 This is the only place where that is decided. What counts is what a reader of the report has, too:
 the estimate, the words of the claim, and the sentences that decided it.

@@ -1,4 +1,4 @@
-"""What quantities decide: the same ones in other words, and one that differs from the evidence's.
+"""Quantity rules: the same quantity in other words, and one that differs from the evidence's.
 
 Rules read numbers, units, dates and money better than a model does, and only these. Before the
 claim is read, a quantity of it that the evidence states in another form is put in the evidence's

@@ -33,7 +33,7 @@ def unsure(status: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a tone is named and marked; `ascii_mark` is for terminals that know no more.
+    """Label and marks of a tone; `ascii_mark` is for terminals that know no more.
 
     A tone is a status, or a status with `_unsure` behind it.
     """

@@ -1,4 +1,4 @@
-"""What makes a fact the same as another one, so that it is remembered once."""
+"""Unique key of a fact by its text and evidence, so that it is remembered once."""
 
 import sqlalchemy as sa
 from alembic import op
