@@ -181,9 +181,6 @@ def not_verified(response: str, why: SkipReason) -> HallucinationReport:
     )
 
 
-# --- what to say to the model ----------------------------------------------------------------
-
-
 # --- several claims of one step --------------------------------------------------------------
 
 _WORST_FIRST = (
