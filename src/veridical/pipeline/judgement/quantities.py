@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 LIMIT = 2
 """Quantities of the evidence that are put into one claim, each for one more reading of it."""
 
+PLAINLY = 0.8
+"""P(supported) with the evidence's quantity in it from which a claim differs in that alone: where
+the rest of the claim is in other words, a reading just above the threshold says little."""
+
 
 # --- the same quantity in the evidence's words -----------------------------------------------
 
@@ -166,11 +170,13 @@ def _states(claimed: Quantity, stated: Quantity) -> bool:
 def differing(
     verdict: Verdict, candidates: Sequence[Replaced], readings: Sequence[Reading], policy: Policy
 ) -> Verdict:
-    """Return the verdict as contradicted if the claim is supported with another quantity in it."""
+    """Return the verdict, contradicted if another quantity in the claim is plainly supported."""
     pairs = [
         (candidate, reading.measurement)
         for candidate, reading in zip(candidates, readings, strict=True)
-        if isinstance(reading.measurement, Estimate) and supports(reading.measurement, policy)
+        if isinstance(reading.measurement, Estimate)
+        and supports(reading.measurement, policy)
+        and reading.measurement.supported >= PLAINLY
     ]
     if not pairs:
         return verdict

@@ -138,8 +138,11 @@ def test_a_yes_no_backend_stays_one(policy: Policy) -> None:
     assert found.p1.contradicted is None
 
 
-def test_a_claim_that_is_not_supported_with_the_other_quantity_stays(policy: Policy) -> None:
-    found = decided(policy, Reading(fake_estimate(0.3)))
+@pytest.mark.parametrize("other", [0.3, 0.75])
+def test_a_claim_that_is_not_plainly_supported_with_the_other_quantity_stays(
+    policy: Policy, other: float
+) -> None:
+    found = decided(policy, Reading(fake_estimate(other)))
     assert (found.status, found.difference) == (Status.SUPPORTED, None)
 
 
