@@ -51,6 +51,8 @@ Z = 1.28
 """For a lower bound with 90 % confidence on one side."""
 FEWEST = 20
 """No threshold is chosen on fewer verdicts."""
+RULES = ("quantity_differs", "stands_verbatim")
+"""Rules that decide beside the model, and may be right whatever its score."""
 NAMES = (SCORE, "coverage", "length")
 RISING = {
     VerdictKind.SUPPORTED: (SCORE, "coverage"),
@@ -241,17 +243,17 @@ def fitted(found: Sequence[Seen], precision: float) -> dict[str, Any]:
 def by_rule(found: Iterable[Seen], precision: float) -> dict[str, float]:
     """Return P(right), by Laplace's rule, of each rule that is sure whatever the score.
 
-    A rule that is right too seldom is left to the score. That a source does not exist is no matter
-    of probability.
+    A rule that is right too seldom, or that decided too few verdicts, is left to the score. That a
+    source does not exist is no matter of probability.
     """
     listed = list(found)
-    rules = {}
-    for name, usual in UNCALIBRATED.rules:
+    rules = dict(UNCALIBRATED.rules)
+    for name in RULES:
         right = [one.right for one in listed if one.rule == name]
         counted = round((sum(right) + 1) / (len(right) + 2), 3)
-        fixed = name == "cited_id_does_not_exist" or len(right) < FEWEST
-        rules[name] = usual if fixed else counted
-    return {name: p for name, p in rules.items() if p >= precision}
+        if len(right) >= FEWEST and counted >= precision:
+            rules[name] = counted
+    return rules
 
 
 def fit_of(kind: VerdictKind, found: Sequence[Seen], precision: float) -> dict[str, Any]:

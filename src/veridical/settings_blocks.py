@@ -59,7 +59,10 @@ class PolicySettings(Block):
     sample_rate: Probability = 0.3
     max_claims: CountOrNone = None
     gap_threshold_bits: Bits = 2.0
-    fail_on: FailOn = Field(default="sure", description="'any', 'sure' or 'contradicted'")
+    fail_on: FailOn | None = Field(
+        default=None,
+        description="'any', 'sure', 'contradicted', or null for what suits the backend",
+    )
     seed: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 0
     parallel: Switch = True
 

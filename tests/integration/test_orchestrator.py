@@ -62,7 +62,7 @@ def test_the_embedded_verifier_marks_what_stays_wrong() -> None:
     answer = answered([WRONG, WRONG], on_failure="retry")
     assert answer.action is Action.FLAGGED
     assert answer.text.startswith(
-        "The harbour wall of Port Ellery is 250 metres long [harbour.md].[!1] "
+        "The harbour wall of Port Ellery is 250 metres long [harbour.md].[?1] "
     )
     assert "412 metres" in answer.text.rpartition("---")[2]
     assert "412 metres" in str(answer.guidance)

@@ -23,7 +23,7 @@ def shape(text: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_readme_shows_what_the_demo_prints(demo_output: str) -> None:
-    head, flagged = blocks("text")[0].split("\nFlagged\n")
+    head, flagged = blocks("text")[0].split("\nFlagged, unsure: please look\n")
     assert shape(demo_output)[: len(head.splitlines())] == shape(head)
     assert "\n".join(shape(flagged)) in "\n".join(shape(demo_output))
 

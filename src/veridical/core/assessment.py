@@ -133,7 +133,7 @@ class Assessment:
         """Those of the flagged claims that fail a gate under the policy's `fail_on`."""
         return self.failing_on(self.policy.fail_on)
 
-    def failing_on(self, fail_on: FailOn) -> tuple[Verdict, ...]:
+    def failing_on(self, fail_on: FailOn | None) -> tuple[Verdict, ...]:
         """Return those of the flagged claims that fail a gate under `fail_on`."""
         return tuple(verdict for verdict in self.flagged if _fails(verdict, fail_on))
 
@@ -141,14 +141,17 @@ class Assessment:
     def critical(self) -> tuple[Verdict, ...]:
         """The claims that something has to be done about.
 
-        Those that are critical by their status or by a gap above the policy's threshold, supported
-        ones among them, as far as `fail_on` lets such a verdict fail.
+        Those that are critical by their status or by a gap above the policy's threshold, as far as
+        `fail_on` lets such a verdict fail. A supported claim with such a gap is not among them
+        where the backend cannot tell what is sure: its P(supported) says too little for that.
         """
         bits, fail_on = self.policy.gap_threshold_bits, self.policy.fail_on
         return tuple(
             verdict
             for verdict in self.claims
-            if verdict.is_critical(bits) and _fails(verdict, fail_on)
+            if verdict.is_critical(bits)
+            and _fails(verdict, fail_on)
+            and (verdict.flagged or self.backend.tells_sure_flags)
         )
 
     @property
@@ -166,7 +169,7 @@ class Assessment:
         return tuple(verdict for verdict in self.claims if verdict.claim.id in ids)
 
 
-def _fails(verdict: Verdict, fail_on: FailOn) -> bool:
+def _fails(verdict: Verdict, fail_on: FailOn | None) -> bool:
     if fail_on == "contradicted":
         return verdict.status is Status.CONTRADICTED
-    return fail_on == "any" or verdict.sure
+    return verdict.sure if fail_on == "sure" else True

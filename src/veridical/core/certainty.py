@@ -104,6 +104,11 @@ class CertaintyModel:
         high = self.supported.sure_score
         return low, None if high is None else logistic(high)
 
+    @property
+    def tells_sure_flags(self) -> bool:
+        """Whether any flag that a model decides can be sure."""
+        return any(fit.sure_from is not None for fit in (self.contradicted, self.not_supported))
+
     def grounded(self, supported: Iterable[float]) -> float:
         """Return the probability that all claims are supported, given that of each.
 
@@ -119,11 +124,7 @@ UNCALIBRATED = CertaintyModel(
     _AS_IT_IS,
     _AS_IT_IS,
     _AS_IT_IS,
-    rules=(
-        ("cited_id_does_not_exist", 1.0),
-        ("quantity_differs", 0.95),
-        ("stands_verbatim", 0.95),
-    ),
+    rules=(("cited_id_does_not_exist", 1.0),),
     heeds_intervals=True,
 )
 """For a backend that nothing was fitted for: its probability is taken as it is, sure from .9."""

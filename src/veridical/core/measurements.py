@@ -175,6 +175,11 @@ class BackendInfo:
     certainty: CertaintyModel | None = None
     languages: tuple[str, ...] | None = None
 
+    @property
+    def tells_sure_flags(self) -> bool:
+        """Whether a flag can be sure: unknown, and taken to be so, where nothing was fitted."""
+        return self.certainty is None or self.certainty.tells_sure_flags
+
 
 @dataclass(frozen=True, slots=True)
 class TextModelInfo:

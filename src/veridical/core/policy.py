@@ -39,7 +39,9 @@ class Policy:
     backend at once, else one after the other.
 
     `fail_on` says which flagged claims fail a gate: all (`any`), those of which the verdict is sure
-    (`sure`), or those that the evidence opposes, sure or not (`contradicted`).
+    (`sure`), or those that the evidence opposes, sure or not (`contradicted`). None is `sure`, but
+    `any` for a backend whose calibration found no flag to be sure of: a gate that cannot tell
+    closes (docs/decisions/0017-sure-and-unsure.md).
     """
 
     support_threshold: float | None = None
@@ -51,7 +53,7 @@ class Policy:
     sample_rate: float = 0.3
     max_claims: int | None = None
     gap_threshold_bits: float = 2.0
-    fail_on: FailOn = "sure"
+    fail_on: FailOn | None = None
     seed: int = 0
     parallel: bool = True
 
@@ -71,7 +73,8 @@ class Policy:
         if self.mode not in MODES:
             msg = f"mode must be one of {', '.join(MODES)}"
             raise ConfigurationError(msg, hint="full is the default")
-        ensure_fail_on(self.fail_on)
+        if self.fail_on is not None:
+            ensure_fail_on(self.fail_on)
         limit = self.max_claims
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int) or limit < 1
@@ -111,6 +114,7 @@ class Policy:
                 else self.contradiction_threshold
             ),
             windows=WINDOWS[backend.reads] if self.windows is None else self.windows,
+            fail_on=self.fail_on or ("sure" if backend.tells_sure_flags else "any"),
         )
 
 
@@ -118,4 +122,6 @@ def ensure_fail_on(value: object) -> None:
     """Raise `ConfigurationError` unless a gate can fail on this."""
     if value not in FAIL_ON:
         msg = f"fail_on must be one of {', '.join(FAIL_ON)}"
-        raise ConfigurationError(msg, hint="sure is the default")
+        raise ConfigurationError(
+            msg, hint="Leave it out for the default: sure, if the backend can tell"
+        )

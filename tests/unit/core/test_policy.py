@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.certainty import CertaintyModel, Fit
 from veridical.core.measurements import BackendInfo, Estimator, Reads
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
@@ -37,7 +38,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
         "sample_rate": 0.3,
         "max_claims": None,
         "gap_threshold_bits": 2.0,
-        "fail_on": "sure",
+        "fail_on": None,
         "seed": 0,
         "parallel": True,
     }
@@ -53,10 +54,20 @@ def test_a_threshold_that_is_no_probability_is_refused(name: str, wrong: object)
         changed({name: wrong})
 
 
-@pytest.mark.parametrize("wrong", ["unsure", "SURE", None, True, ["any"]], ids=repr)
+@pytest.mark.parametrize("wrong", ["unsure", "SURE", True, ["any"]], ids=repr)
 def test_a_gate_can_fail_on_three_things_only(wrong: object) -> None:
     with pytest.raises(ConfigurationError, match=r"^fail_on must be one of any, sure"):
         changed({"fail_on": wrong})
+
+
+def test_a_gate_that_cannot_tell_what_is_sure_closes_unless_told_otherwise() -> None:
+    nothing = Fit(0.0, (("score", 1.0),), None)
+    blind = CertaintyModel(nothing, nothing, nothing)
+    sees = CertaintyModel(nothing, Fit(0.0, (("score", 1.0),), 0.95), nothing)
+    for certainty, default in ((None, "sure"), (blind, "any"), (sees, "sure")):
+        backend = replace(BACKEND, certainty=certainty)
+        assert Policy().resolved(backend).fail_on == default
+        assert Policy(fail_on="sure").resolved(backend).fail_on == "sure"
 
 
 @pytest.mark.parametrize("name", ["dependence_threshold", "target_confidence"])
@@ -103,7 +114,10 @@ def test_resolving_fills_in_only_what_the_policy_leaves_open(
     assert resolved.support_threshold == (0.6 if support is None else support)
     assert resolved.contradiction_threshold == (0.4 if contradiction is None else contradiction)
     assert replace(
-        resolved, support_threshold=support, contradiction_threshold=contradiction
+        resolved,
+        support_threshold=support,
+        contradiction_threshold=contradiction,
+        fail_on=None,
     ) == policy  # fmt: skip
     assert resolved.resolved(BACKEND) == resolved
 

@@ -52,9 +52,9 @@ def test_run_of_tests_says_which_claims_fail_and_why(pytester: pytest.Pytester) 
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "E * Flagged: 1 of 1 checked claim",
-            "E * ✗ c1 contradicted: The bridge has six lanes.",
-            "E * The claim says “six” where the evidence says “eight”.",
+            "E * No sure errors: 1 of 1 checked claim needs a look",
+            "E * [?]✗ c1 contradicted*: The bridge has six lanes.",
+            "E * The claim says “six” where the evidence says “eight”.*",
             "E * contradicts S1, line 1: “It carries eight lanes.”",
             "E * Nothing to check: no checkable claim in this answer",
             "*= veridical =*",

@@ -94,8 +94,8 @@ FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="any|sure|contradicted",
-        help="Which flagged claims fail: all, those of which the verdict is sure (the default), "
-        "or those that the evidence opposes.",
+        help="Which flagged claims fail: all, those of which the verdict is sure, or those that "
+        "the evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
     ),
 ]
 Html = Annotated[

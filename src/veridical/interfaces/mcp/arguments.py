@@ -43,7 +43,7 @@ class Check(Arguments):
     fail_on: Literal["any", "sure", "contradicted"] | None = Field(
         default=None,
         description="Which flagged claims count as failing: all, those of which the verdict is "
-        "sure, or those that the sources contradict. Left out: as configured (sure).",
+        "sure, or those that the sources contradict. Left out: as configured.",
     )
 
 

@@ -112,7 +112,7 @@ def _summary(assessment: Assessment) -> dict[str, str]:
     summary = assessment.summary
     return {
         "outcome": summary.outcome.value,
-        "fail_on": assessment.policy.fail_on,
+        "fail_on": assessment.policy.fail_on or "any",
         "failing": str(len(assessment.failing)),
         "probability_grounded": _figure(summary.probability_grounded),
         "checked": words.denominators(assessment),

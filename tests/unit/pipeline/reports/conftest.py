@@ -309,7 +309,7 @@ def make_report(
     outcome: Outcome = Outcome.FLAGGED,
 ) -> Report:
     summary = summary_of(verdicts, outcome)
-    return Report(answer, sources, verdicts, summary, Policy(), BACKEND)
+    return Report(answer, sources, verdicts, summary, Policy().resolved(BACKEND), BACKEND)
 
 
 @pytest.fixture(scope="session")
