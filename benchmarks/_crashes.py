@@ -29,10 +29,10 @@ from sqlalchemy import text as sql
 
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.memory import Memory, MemoryGate, State, working
+from veridical.memory import Memory, MemoryGate, State, queue_worker
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
-    working.LEASE_S = LEASE_S
+    queue_worker.LEASE_S = LEASE_S
     logging.disable(logging.WARNING)
     moments = random.Random(chosen.seed)  # noqa: S311 -- no secret
     said = []

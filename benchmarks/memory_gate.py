@@ -33,12 +33,12 @@ from sqlalchemy import create_engine, text
 from _common import Page, Requirement, options, publish, table
 from veridical.core.sources import as_sources
 from veridical.memory import Memory, MemoryGate, State
+from veridical.memory.decision import ungated
 from veridical.memory.rows import fact_row, origins, statement
-from veridical.pipeline.oversight.gate import ungated
 from veridical.store import Store
 from veridical.store.memory import NewFact, _put
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

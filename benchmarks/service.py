@@ -40,7 +40,7 @@ from _common import Page, Requirement, publish, table
 from _faulty_proxy import FaultyProxy, Pace, Upstream, seeded
 from _texts import case
 from veridical import Settings, SyncVerifier
-from veridical.composition import build_verifier
+from veridical.wiring.build import build_verifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,8 @@ Mistake: Tyen et al. 2024) and `traces_prmbench` (PRMBench: Song et al. 2025) th
 source and every line of the solution a step; the first wrong step is known, and what comes after it
 counts for nothing. Rows of the other sets are traces of one step over their evidence; those of
 `logicbench` are questions, and a step that asks asserts nothing (UNVERIFIABLE). Every trace goes
-through `veridical.auditing.audit` at the backend's own thresholds; nothing is tuned on these sets.
+through `veridical.audit.auditing.audit` at the backend's own thresholds; nothing is tuned on
+these sets.
 
 - first bad step: the share of traces where the first step that is CONTRADICTED or NOT_IN_CONTEXT is
   the labelled one, or neither has one; with a Wilson interval. A trace with a step that could not
@@ -38,7 +39,7 @@ import numpy as np
 import _prompted
 from _common import Page, publish, table
 from veridical import Verifier
-from veridical.auditing import audit
+from veridical.audit.auditing import audit
 from veridical.errors import VeridicalError
 from veridical.evaluation.metrics import auroc
 from veridical.pipeline.inference.embedded import EmbeddedVerifier

@@ -32,8 +32,8 @@ from veridical.core.certainty import SCORE, UNCALIBRATED, VerdictKind, from_docu
 from veridical.evaluation.answer_results import same_place, supported_score
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.judgement.certainty import features, kind_of
-from veridical.sync import SyncVerifier
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from model import collate, load_model, load_tokenizer, logits
 
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
 from veridical.core.sources import as_sources
 from veridical.core.types import FURTHER, CitationRef, Span
 from veridical.evaluation.dataset import read_datasets

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 import veridical
-from veridical.composition import build_text_model
 from veridical.orchestrator import (
     Orchestrator,
     Trajectory,
     VerificationConfig,
     from_text_model,
 )
+from veridical.wiring.build import build_text_model
 
 if TYPE_CHECKING:
     from veridical.orchestrator import Answer

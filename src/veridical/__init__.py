@@ -13,15 +13,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from veridical.api import acheck, check
     from veridical.core.information import budget_gap_bits, observed_bits, required_bits
     from veridical.core.policy import Policy
     from veridical.core.types import Source
     from veridical.errors import VeridicalError
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
-    from veridical.sync import SyncVerifier
-    from veridical.verifier import Case, Verifier
+    from veridical.verification.sync import SyncVerifier
+    from veridical.verification.verifier import Case, Verifier
+    from veridical.wiring.api import acheck, check
 
 __version__ = "0.1.0"
 
@@ -46,17 +46,17 @@ __all__ = [
 
 # Names are imported when first used: a host that imports veridical pays nothing until then.
 _HOMES = {
-    "Case": "veridical.verifier",
+    "Case": "veridical.verification.verifier",
     "Policy": "veridical.core.policy",
     "Report": "veridical.pipeline.reports",
     "Settings": "veridical.settings",
     "Source": "veridical.core.types",
-    "SyncVerifier": "veridical.sync",
+    "SyncVerifier": "veridical.verification.sync",
     "VeridicalError": "veridical.errors",
-    "Verifier": "veridical.verifier",
-    "acheck": "veridical.api",
+    "Verifier": "veridical.verification.verifier",
+    "acheck": "veridical.wiring.api",
     "budget_gap_bits": "veridical.core.information",
-    "check": "veridical.api",
+    "check": "veridical.wiring.api",
     "observed_bits": "veridical.core.information",
     "required_bits": "veridical.core.information",
 }

@@ -18,19 +18,21 @@ from veridical.core.epistemic import HallucinationReport, Verifications
 from veridical.core.measurements import Unmeasured
 from veridical.core.types import ensure_text
 from veridical.errors import BackendError, ConfigurationError, TextError
-from veridical.repl_engine import Comparison, Current, Engine
+from veridical.wiring.runtime import Comparison, Current, Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from veridical.auditing import StepLike, Trace
-    from veridical.core.epistemic import ClaimVerification, Document, TraceAudit
+    from veridical.audit.auditing import StepLike, Trace
+    from veridical.audit.values import TraceAudit
+    from veridical.core.epistemic import ClaimVerification
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
+    from veridical.core.printing import Document
     from veridical.core.similarity import Consistency, Contradictions, Dependence, Similarity
     from veridical.core.sources import Sources
-    from veridical.core.traces import Trace as GoalTrace
     from veridical.settings import Settings
+    from veridical.traces.values import Trace as GoalTrace
 
 __all__ = [
     "Answer",
@@ -177,9 +179,9 @@ def detect_hallucinations(
     report = engine.run(partial(engine.verifier.check, response, sources, policy=engine.policy))
     found: Contradictions | None = None
     if contradictions:
-        from veridical import reasking
+        from veridical.consistency import measures
 
-        call = partial(reasking.contradictions, report.claims, engine.backend, policy=engine.policy)
+        call = partial(measures.contradictions, report.claims, engine.backend, policy=engine.policy)
         found = engine.run(call)
     return hallucinations(report, found)
 
@@ -210,7 +212,7 @@ def audit_reasoning(steps: Iterable[Mapping[str, object]], sources: str | Source
     they came out ENTAILED. Citing a later step is a phantom citation. A step that cites nothing is
     read against all of these.
     """
-    from veridical import auditing
+    from veridical.audit import auditing
 
     engine = _engine()
     call = partial(
@@ -236,7 +238,7 @@ def audit_trace(
         >>> audit_trace(["It opened in 1998."], "Opened in 1998.", answer="1998").post_hoc.verdict
         <PostHocVerdict.DERIVABLE: 'derivable'>
     """
-    from veridical import auditing
+    from veridical.audit import auditing
 
     engine = _engine()
     trace = auditing.parse_trace(steps)
@@ -301,10 +303,10 @@ def consistency(claim: str, evidence: str | Sources) -> Consistency:
 
 def answer_consistency(answers: Sequence[str], question: str | None = None) -> Consistency:
     """Return how alike several answers to one question are: 1.0 all say the same."""
-    from veridical import reasking
+    from veridical.consistency import measures
 
     engine = _engine()
-    call = partial(reasking.answer_consistency, answers, engine.backend, question=question)
+    call = partial(measures.answer_consistency, answers, engine.backend, question=question)
     return engine.run(call)
 
 
@@ -320,7 +322,7 @@ def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> flo
 
 def measure_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Similarity:
     """Return `semantic_similarity` with both of its directions, or why there is none."""
-    from veridical import similarity
+    from veridical.consistency import similarity
 
     engine = _engine()
     model = engine.embeddings(by)
@@ -360,7 +362,7 @@ def llm(query: str, context: str | Sources | None = None, verify: bool = True) -
     `report.skipped` says so. `ConfigurationError` if there is no text model, `BackendError` if it
     gives no answer.
     """
-    from veridical import reasking
+    from veridical.consistency import measures
     from veridical.core.sources import as_sources
     from veridical.pipeline.judgement.epistemic import not_verified
 
@@ -370,9 +372,9 @@ def llm(query: str, context: str | Sources | None = None, verify: bool = True) -
         raise ConfigurationError(msg, hint="Name one: configure(text_model='openai:MODEL')")
     if context:
         sources = as_sources(_sources(context))
-        call = partial(reasking.answer_from_sources, query, sources, engine.model)
+        call = partial(measures.answer_from_sources, query, sources, engine.model)
     else:
-        call = partial(reasking.answer_without_evidence, query, engine.model)
+        call = partial(measures.answer_without_evidence, query, engine.model)
     found = engine.run(call)
     if isinstance(found, Unmeasured):
         msg = f"the text model gave no answer ({found.reason})"

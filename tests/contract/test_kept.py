@@ -14,7 +14,6 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import MetaData, Table, select
 from sqlalchemy.types import JSON, Boolean, DateTime, Float, Integer, LargeBinary
 
-from veridical.composition import build_backend
 from veridical.core.measurements import Estimate, Query
 from veridical.memory import Memory
 from veridical.pipeline.inference.wrappers.cache import Cache
@@ -22,6 +21,7 @@ from veridical.settings import Settings
 from veridical.store import CacheTable, ReportTable, Store, migrate
 from veridical.store.tables import metadata
 from veridical.testing import FakeBackend, fake_estimate
+from veridical.wiring.build import build_backend
 
 NewUrl = Callable[[], str]
 DAY = 86_400.0

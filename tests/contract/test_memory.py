@@ -21,7 +21,7 @@ from veridical.store import MemoryQueue, MemoryTables, Store
 from veridical.store.memory import Filter
 from veridical.store.memory_queue import Settled, new_queue_row
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 NewUrl = Callable[[], str]
 EVIDENCE = {"S1": "A text that speaks of it."}
@@ -351,7 +351,7 @@ sys.path.insert(0, sys.argv[1])
 from test_memory import Switch
 from veridical.memory import Memory, MemoryGate
 from veridical.testing import FakeBackend
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 backend = FakeBackend(Switch())
 with Memory(sys.argv[2], MemoryGate(Verifier(backend), backend, timeout_s=60.0)) as memory:
     worked = memory.verify_pending()

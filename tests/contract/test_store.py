@@ -24,7 +24,7 @@ from veridical.store import FeedbackTable, RateTable, Store, TraceTables, migrat
 from veridical.store.tables import metadata
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.traces import NodeKind, ReasoningTraces
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 NewUrl = Callable[[], str]
 

@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from veridical import Verifier
-from veridical.auditing import Executor, audit
-from veridical.core.audits import PostHocVerdict
+from veridical.audit.auditing import Executor, audit
+from veridical.audit.values import PostHocVerdict
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf_text import create
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from veridical.composition import build_verifier
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.types import ExtractionMethod
 from veridical.pipeline.claims import extract_claims
 from veridical.pipeline.claims.faithfulness import lacks
 from veridical.pipeline.reports import Report
 from veridical.settings import Settings
+from veridical.wiring.build import build_verifier
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("xllamacpp")

@@ -11,8 +11,6 @@ from pathlib import Path
 import anyio
 import pytest
 
-from veridical.applications.phq8 import EvidenceExtractor, Extraction
-from veridical.composition import build_text_model
 from veridical.core.measurements import (
     Generated,
     TextModelInfo,
@@ -23,9 +21,11 @@ from veridical.core.measurements import (
 from veridical.core.ports import TextModel
 from veridical.core.text import normalise
 from veridical.evidence import parse_transcript
+from veridical.quotes.extraction import EvidenceExtractor, Extraction
 from veridical.settings import Settings
-from veridical.settings_blocks import ExtractionSettings, GgufSettings, OpenAISettings
+from veridical.settings.blocks import ExtractionSettings, GgufSettings, OpenAISettings
 from veridical.testing import check_text_model
+from veridical.wiring.build import build_text_model
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("xllamacpp")

@@ -14,14 +14,14 @@ import anyio
 import pytest
 from typer.testing import CliRunner
 
-from veridical.composition import build_backend, build_store
 from veridical.core.measurements import Estimate, Query
-from veridical.feedback import Feedback
+from veridical.feedback.labels import Feedback
 from veridical.interfaces.cli.app import app
 from veridical.settings import Settings
 from veridical.store import FeedbackTable, Store
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
+from veridical.wiring.build import build_backend, build_store
 
 if TYPE_CHECKING:
     from click.testing import Result

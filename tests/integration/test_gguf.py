@@ -14,8 +14,8 @@ import pytest
 
 from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import llama_cpp
-from veridical.pipeline.inference.checkup import check_up
 from veridical.pipeline.inference.gguf import Gguf, create
+from veridical.pipeline.inference.health import check_up
 from veridical.testing import check_backend
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 
 import _crashes
 from _llama_server import LlamaServer
-from veridical.composition import build_memory
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.app import app
@@ -23,7 +22,8 @@ from veridical.memory import Memory, MemoryGate, State
 from veridical.settings import Settings
 from veridical.store import default_url
 from veridical.testing import FakeBackend
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
+from veridical.wiring.build import build_memory
 
 if TYPE_CHECKING:
     from click.testing import Result

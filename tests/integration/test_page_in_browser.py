@@ -15,7 +15,7 @@ from _upstream import serving
 from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
@@ -407,8 +407,8 @@ def test_key_is_asked_for_and_used(page: Page, service: Service) -> None:
 
 
 def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
-    from veridical.composition import build_store
-    from veridical.feedback import Feedback
+    from veridical.feedback.labels import Feedback
+    from veridical.wiring.build import build_store
 
     checked(page)
     page.keyboard.press("w")

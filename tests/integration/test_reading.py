@@ -9,7 +9,7 @@ import pytest
 
 import veridical
 from veridical import Verifier
-from veridical.auditing import audit
+from veridical.audit.auditing import audit
 from veridical.core.verdicts import Status
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 

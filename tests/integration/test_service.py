@@ -24,7 +24,7 @@ from veridical import SyncVerifier
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.memory import Memory, MemoryGate
 from veridical.testing import FakeBackend
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 BRIDGE = "The bridge was opened to traffic in 1998. It carries eight lanes."
 CHECK = {

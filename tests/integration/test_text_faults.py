@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from _faulty_proxy import Fault, FaultyProxy, Pace, Upstream, always, at_first
-from veridical.composition import build_text_model
 from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.settings import Settings
+from veridical.wiring.build import build_text_model
 
 pytestmark = [pytest.mark.spec("SPEC-08.42"), pytest.mark.slow]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import veridical
-from veridical.applications.phq8 import EvidenceExtractor
-from veridical.composition import build_text_model
 from veridical.core.measurements import Estimate, Unmeasured
 from veridical.orchestrator import Choice, Orchestrator, VerificationConfig, from_text_model
+from veridical.quotes.extraction import EvidenceExtractor
 from veridical.testing import (
     FakeBackend,
     FakeTextModel,
@@ -16,6 +15,7 @@ from veridical.testing import (
     check_text_model,
     fake_estimate,
 )
+from veridical.wiring.build import build_text_model
 
 
 def one_call() -> str:

@@ -14,7 +14,7 @@ from veridical.core.measurements import Generated, Query, TextRequest
 from veridical.core.types import Source
 from veridical.pipeline.claims import extract_claims
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Case, Verifier
+from veridical.verification.verifier import Case, Verifier
 
 # What fields that hold text are called, wherever they are.
 TEXTS = frozenset(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from veridical.core.fact_tokens import Word, figure, negates, words
 from veridical.core.types import Span
 from veridical.core.verdicts import Role
-from veridical.core.wording import Word, figure, negates, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,16 +6,15 @@ What is unknown is None, never 0. Every type says itself as JSON (`to_dict`) and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from veridical.core.measurements import Taken
+from veridical.core.printing import Document, number, one_line, usd
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Certainty, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from veridical.core.assessment import Assessment
-    from veridical.core.audits import Overall, PostHoc, StepCitation
     from veridical.core.similarity import Contradictions
     from veridical.core.verdicts import EvidenceSpan, Note, Verdict
 
@@ -31,13 +30,6 @@ Severity: TypeAlias = Literal["critical", "major", "minor"]
 SkipReason: TypeAlias = Literal["no_answer", "too_short", "no_evidence", "disabled"]
 StepLabel: TypeAlias = Literal["ENTAILED", "CONTRADICTED", "NOT_IN_CONTEXT", "UNVERIFIABLE"]
 
-Document: TypeAlias = dict[str, Any]
-"""A JSON object: strings, finite numbers, booleans, None, lists and objects of these."""
-
-_DECIMALS = 6
-_USD_DECIMALS = 9
-_SHOWN = 240
-
 MARKS: Mapping[Status, str] = {
     Status.SUPPORTED: "✓",
     Status.CONTRADICTED: "✗",
@@ -47,23 +39,6 @@ MARKS: Mapping[Status, str] = {
     Status.UNVERIFIABLE: "≈",
     Status.UNDETERMINED: "?",
 }
-
-
-def number(value: float | None) -> float | None:
-    """Return a number for JSON: rounded, and without a negative zero; None stays None."""
-    return None if value is None else round(float(value), _DECIMALS) + 0.0
-
-
-def usd(value: float | None) -> float | None:
-    """Return US dollars for JSON: one claim may cost millionths of them."""
-    return None if value is None else round(float(value), _USD_DECIMALS) + 0.0
-
-
-def one_line(text: str, limit: int = _SHOWN) -> str:
-    """Return text on one line, cut to `limit`; what would steer a terminal is written out."""
-    line = " ".join(text.split())
-    line = line if len(line) <= limit else f"{line[:limit]} …"
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -311,130 +286,6 @@ class HallucinationReport:
             f"HallucinationReport(total={self.total_claims}, verified={self.verified_claims}, "
             f"flagged={self.flagged_claims}, skipped={self.skipped!r})"
         )
-
-
-# --- steps -----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class StepAudit:
-    """One step of a chain of reasoning: its label, the claim that decided it, all its claims.
-
-    `label` is None where the step could not be measured. `read_against` are the ids of the sources
-    and earlier steps that the step was read against, `citations` what each id that it cites stands
-    for. A `final` step is part of the answer.
-    """
-
-    id: str
-    text: str
-    label: StepLabel | None
-    verification: ClaimVerification
-    claims: tuple[ClaimVerification, ...] = ()
-    read_against: tuple[str, ...] = ()
-    citations: tuple[StepCitation, ...] = ()
-    final: bool = False
-
-    @property
-    def bad(self) -> bool:
-        """Whether the step is opposed, or asserts what it was not given."""
-        return self.label in {"CONTRADICTED", "NOT_IN_CONTEXT"}
-
-    def body(self) -> Document:
-        """Return the step as part of a JSON object."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "label": self.label,
-            "final": self.final,
-            "citations": [citation.body() for citation in self.citations],
-            "read_against": list(self.read_against),
-            "verification": self.verification.body(),
-            "claims": [claim.body() for claim in self.claims],
-        }
-
-    def __str__(self) -> str:
-        label = self.label or "not measured"
-        mark = self.verification.mark
-        rule = self.verification.rule.replace("_", " ").replace(":", ": ")
-        return f"{mark} {self.id} {label}: {one_line(self.text)}\n  {rule}"
-
-    def __repr__(self) -> str:
-        return f"StepAudit(id={self.id!r}, label={self.label!r})"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class TraceAudit:
-    """The audit of a chain of reasoning, in the order of its steps.
-
-    `post_hoc` is None if there was no answer to derive, or nobody asked for it.
-    """
-
-    steps: tuple[StepAudit, ...]
-    overall: Overall | None = None
-    post_hoc: PostHoc | None = None
-    question: str | None = None
-    answer: str | None = None
-    left_out: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def taken(self) -> Taken:
-        """Tokens and cost of the audit: its claims, and deriving the answer again."""
-        found = (Taken(claim.tokens, claim.cost_usd) for one in self.steps for claim in one.claims)
-        return sum(found, Taken() if self.post_hoc is None else self.post_hoc.taken)
-
-    @property
-    def tokens(self) -> int | None:
-        """Tokens of the audit; None if a part is unknown."""
-        return self.taken.tokens
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Cost of the audit in USD; None if a part is unknown."""
-        return self.taken.cost_usd
-
-    @property
-    def first_error(self) -> StepAudit | None:
-        """The first step that is contradicted or not in context; None if there is none."""
-        return next((step for step in self.steps if step.bad), None)
-
-    @property
-    def undetermined(self) -> int:
-        """How many steps could not be measured."""
-        return sum(step.label is None for step in self.steps)
-
-    def to_dict(self) -> Document:
-        """Return the audit as a JSON object of schema `veridical.audit/1`."""
-        first = self.first_error
-        return {
-            "schema": "veridical.audit/1",
-            "overall": None if self.overall is None else self.overall.body(),
-            "first_error": None if first is None else first.id,
-            "undetermined": self.undetermined,
-            "question": self.question,
-            "answer": self.answer,
-            "post_hoc": None if self.post_hoc is None else self.post_hoc.body(),
-            "left_out": dict(self.left_out),
-            "tokens": self.tokens,
-            "cost_usd": usd(self.cost_usd),
-            "steps": [step.body() for step in self.steps],
-        }
-
-    def overview(self) -> Iterator[str]:
-        """Say in lines what is concluded, and how many steps do not hold."""
-        if self.overall is not None:
-            yield f"{self.overall.soundness.value}: {self.overall.rule.replace('_', ' ')}"
-        first = self.first_error
-        bad, total = sum(step.bad for step in self.steps), len(self.steps)
-        line = f"{bad} of {total} steps do not hold"
-        line += "" if first is None else f"; the first is {first.id}"
-        yield line + (f"; {self.undetermined} could not be measured" if self.undetermined else "")
-
-    def __str__(self) -> str:
-        tail = () if self.post_hoc is None else self.post_hoc.lines()
-        return "\n".join([*self.overview(), *map(str, self.steps), *tail])
-
-    def __repr__(self) -> str:
-        return f"TraceAudit(labels={[step.label for step in self.steps]!r})"
 
 
 class Verifications(list[ClaimVerification]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
 
 MARKS = re.compile(
     # <|im_end|>, <|eot_id|>, <｜User｜>, <|"|>, <turn|>

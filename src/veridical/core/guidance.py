@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veridical.core.fencing import disarmed
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
+from veridical.core.status_table import NOT_CARRIED, view
 from veridical.core.verdicts import Role, Status
-from veridical.core.views import NOT_CARRIED, view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

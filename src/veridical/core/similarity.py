@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from veridical.core.epistemic import number, one_line, usd
 from veridical.core.measurements import NOTHING, Taken
+from veridical.core.printing import number, one_line, usd
 from veridical.errors import UnmeasuredError
 
 Document: TypeAlias = dict[str, Any]

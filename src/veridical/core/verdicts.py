@@ -34,6 +34,10 @@ DECIDED_BY_EVIDENCE = (
 """What comes of reading the evidence, the most urgent first: such verdicts are sure or unsure."""
 
 
+NOTHING_TO_REST_ON = "nothing_to_rest_on"
+"""The rule for a claim that cites nothing and has no evidence to be read against."""
+
+
 class Role(StrEnum):
     """What a piece of evidence does to the claim."""
 

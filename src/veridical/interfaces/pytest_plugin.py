@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from veridical.core.sources import Sources
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
-    from veridical.sync import SyncVerifier
+    from veridical.verification.sync import SyncVerifier
 
 PREFIX = "veridical."
 _FOR_EVER_S = 100 * 365.25 * 86_400.0
@@ -76,7 +76,7 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
     _ensure_known(allow)
     chosen = _fail_on(fail_on)
     if _running is None:  # a script, or a test without the plugin
-        from veridical.api import check
+        from veridical.wiring.api import check
 
         report = check(answer, sources, question, policy, backend)
     else:
@@ -101,35 +101,35 @@ def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None 
 
     A `fail_on` of None is that of the report's policy.
     """
-    from veridical.pipeline.reports import words
+    from veridical.pipeline.reports import phrases
 
     if report.summary.outcome.value == _NOTHING and _NOTHING not in allow:
-        return f"{words.headline(report)}\nAllow it with allow={{'{_NOTHING}'}}."
+        return f"{phrases.headline(report)}\nAllow it with allow={{'{_NOTHING}'}}."
     failing = {verdict.claim.id for verdict in report.failing_on(fail_on or report.policy.fail_on)}
     failed = [
         verdict
         for verdict in report.claims
-        if (verdict.claim.id in failing or words.tone(verdict) == "undetermined")
+        if (verdict.claim.id in failing or phrases.tone(verdict) == "undetermined")
         and verdict.status.value not in allow
     ]
     if not failed:
         return ""
-    lines = [words.headline(report)]
+    lines = [phrases.headline(report)]
     for verdict in failed:
         lines += ["", *_told(verdict, report)]
     return "\n".join(lines)
 
 
 def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdict, not imported here
-    from veridical.core.views import view
-    from veridical.pipeline.reports import words
-    from veridical.pipeline.reports.places import Lines
-    from veridical.pipeline.reports.visible import one_line
+    from veridical.core.status_table import view
+    from veridical.pipeline.reports import phrases
+    from veridical.pipeline.reports.escaping import one_line
+    from veridical.pipeline.reports.positions import Lines
 
-    look = words.LOOKS[words.tone(verdict)]
+    look = phrases.LOOKS[phrases.tone(verdict)]
     lines = [
         f"{look.mark} {verdict.claim.id} {look.label}: {one_line(verdict.claim.text)}",
-        f"    {words.reason(verdict)}",
+        f"    {phrases.reason(verdict)}",
     ]
     for evidence in verdict.evidence:
         source = report.sources.get(evidence.source)
@@ -188,10 +188,10 @@ def _named(verdict: Any) -> str:  # noqa: ANN401 -- as above
 
 
 def _by_status(report: Report) -> list[tuple[str, int]]:
-    from veridical.pipeline.reports import words
+    from veridical.pipeline.reports import phrases
 
     by_status = {status.value: n for status, n in report.summary.by_status.items() if n}
-    return [(tone, by_status[tone]) for tone in words.LOOKS if tone in by_status]
+    return [(tone, by_status[tone]) for tone in phrases.LOOKS if tone in by_status]
 
 
 def _unsure(report: Report) -> list[tuple[str, int]]:
@@ -229,9 +229,9 @@ class _Running:
     def _verifier(self, backend: str | Backend | None) -> SyncVerifier:
         key = backend if isinstance(backend, str | None) else id(backend)
         if key not in self.open:
-            from veridical.composition import build_verifier
             from veridical.settings import Settings
-            from veridical.sync import SyncVerifier
+            from veridical.verification.sync import SyncVerifier
+            from veridical.wiring.build import build_verifier
 
             verifier = build_verifier(_kept(Settings.load(), self.cache), backend=backend)
             self.open[key] = SyncVerifier(verifier).__enter__()

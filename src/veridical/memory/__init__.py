@@ -1,12 +1,13 @@
 """A memory that keeps what its evidence carries: facts, the gate before them, and what waits.
 
-from veridical.composition import build_memory
+from veridical.wiring.build import build_memory
 
 with build_memory(settings) as memory:
     done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
     print(done.outcome, done.reason, done.confidence)
 """
 
+from veridical.memory.decision import Decision, GateRules, Refusal, State
 from veridical.memory.gate import GateResult, MemoryGate
 from veridical.memory.memory import Memory
 from veridical.memory.values import (
@@ -26,7 +27,6 @@ from veridical.memory.values import (
     Verification,
     Worked,
 )
-from veridical.pipeline.oversight.gate import Decision, GateRules, Refusal, State
 
 __all__ = [
     "Conflict",

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from veridical.core.measurements import UnmeasuredReason
 from veridical.errors import InputError, StoreLockedError
+from veridical.memory.decision import REDUCTION, State, ungated, unmeasured
 from veridical.memory.gate import GateResult
 from veridical.memory.rows import entity_key, to_fact, words
 from veridical.pipeline.judgement.contradictions import content_words
-from veridical.pipeline.oversight.gate import REDUCTION, State, ungated, unmeasured
 from veridical.store.database import within
 from veridical.store.memory import DEPENDS_ON, Filter
 

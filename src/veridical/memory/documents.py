@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from veridical.pipeline.oversight.gate import Refusal
+from veridical.memory.decision import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,9 +23,7 @@ from veridical.core.measurements import (
 from veridical.core.types import Claim, Span
 from veridical.errors import ConfigurationError, InputError
 from veridical.memory.deadline import DeadlineError, Loops
-from veridical.memory.values import Conflict, Verification
-from veridical.pipeline.judgement.contradictions import Pair, find_contradictions
-from veridical.pipeline.oversight.gate import (
+from veridical.memory.decision import (
     Decision,
     GateRules,
     State,
@@ -33,6 +31,8 @@ from veridical.pipeline.oversight.gate import (
     unmeasured,
     without_evidence,
 )
+from veridical.memory.values import Conflict, Verification
+from veridical.pipeline.judgement.contradictions import Pair, find_contradictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
-    from veridical.verifier import Verifier
+    from veridical.verification.verifier import Verifier
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class _Asked:
 
 
 class MemoryGate:
-    """Decides about facts by their evidence: see `veridical.pipeline.oversight.gate.decide`.
+    """Decides about facts by their evidence: see `veridical.memory.decision.decide`.
 
     `verifier` verifies a fact against its evidence, `backend` compares it with facts in memory;
     both work in a thread of the gate. `policy` is by default the verifier's, `rules` are those of

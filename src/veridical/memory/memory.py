@@ -15,9 +15,11 @@ import anyio.to_thread
 from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
-from veridical.memory.admission import Admission
 from veridical.memory.checking import Checker, no_fact
+from veridical.memory.decision import State
+from veridical.memory.fact_writer import Admission
 from veridical.memory.gate import TIMEOUT_S
+from veridical.memory.queue_worker import work_off
 from veridical.memory.rows import (
     as_tier,
     ensure_storable,
@@ -38,8 +40,6 @@ from veridical.memory.values import (
     Tier,
 )
 from veridical.memory.waiting import STORE_LOCKED, Waiting
-from veridical.memory.working import work_off
-from veridical.pipeline.oversight.gate import State
 from veridical.store.database import Store, within
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import EmbeddingModel
     from veridical.core.sources import Sources
+    from veridical.memory.decision import Decision
     from veridical.memory.gate import MemoryGate
     from veridical.memory.rows import Entity
     from veridical.memory.semantic import Semantic
     from veridical.memory.values import Fact, Link, Rejection, Worked
-    from veridical.pipeline.oversight.gate import Decision
 
 logger = logging.getLogger(__name__)
 

@@ -10,12 +10,13 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from veridical.core.fact_tokens import UNSPACED
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import ensure_probability
 from veridical.core.text import normalise
 from veridical.core.types import ensure_text
-from veridical.core.wording import UNSPACED
 from veridical.errors import InputError, TextError
+from veridical.memory.decision import Refusal, State
 from veridical.memory.values import (
     Conflict,
     Fact,
@@ -27,14 +28,13 @@ from veridical.memory.values import (
     Tier,
     Verification,
 )
-from veridical.pipeline.oversight.gate import Refusal, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.types import Source
+    from veridical.memory.decision import Decision
     from veridical.memory.gate import GateResult
-    from veridical.pipeline.oversight.gate import Decision
     from veridical.store.memory import Row
 
 Entity: TypeAlias = str | Participant | tuple[str, str]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import FactRejectedError
-from veridical.pipeline.oversight.gate import Refusal, State
+from veridical.memory.decision import Refusal, State
 
 if TYPE_CHECKING:
     from datetime import datetime

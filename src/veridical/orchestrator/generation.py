@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from veridical.core.fencing import disarmed, fenced
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
 from veridical.core.measurements import Generated, TextRequest, Unmeasured
 from veridical.core.ports import TextModel
 from veridical.errors import BackendError, TextError

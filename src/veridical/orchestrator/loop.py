@@ -349,7 +349,7 @@ def _own_policy(verifier: Checks | None) -> Policy | None:
 
 def _verifier(config: VerificationConfig, settings: Settings) -> Checks:
     """Return the verifier of the settings, with the backend that the configuration names."""
-    from veridical.verifier import Verifier
+    from veridical.verification.verifier import Verifier
 
     named = config.verification_model or settings.verification.verification_model
     block = settings.verification.model_copy(update={"verification_model": named})

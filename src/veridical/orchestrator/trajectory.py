@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.core.hashing import short_hash
+from veridical.core.status_table import view
 from veridical.core.verdicts import Note, Status
-from veridical.core.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

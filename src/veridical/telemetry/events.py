@@ -16,11 +16,11 @@ from veridical.core.verdicts import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from veridical.audit.values import TraceAudit
     from veridical.core.assessment import Assessment
-    from veridical.core.epistemic import TraceAudit
     from veridical.core.measurements import BackendInfo, Measurement
     from veridical.core.verdicts import Verdict
-    from veridical.evidence import QuoteMatch
+    from veridical.quotes.grounding import QuoteMatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class OtelSink:
                 labels: Attributes = {"veridical.outcome": event.overall}
                 labels |= {f"veridical.label.{key}": n for key, n in event.by_label.items()}
                 if event.post_hoc is not None:
-                    labels["veridical.post_hoc"] = event.post_hoc
+                    labels["veridical.audit.derivation"] = event.post_hoc
                 self._span("veridical.audit", event.seconds, labels)
             case Quoted():
                 kept: Attributes = {"veridical.accepted": event.accepted}

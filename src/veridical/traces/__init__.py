@@ -14,9 +14,9 @@ The calls block; `averify_claim` and `averify_claims` are for async programs. Wh
 never changed: a second verification stands beside the first, and the last that measured counts.
 """
 
-from veridical.core.trace_reports import ClaimRecord, EpistemicReport, VerificationResult
-from veridical.core.traces import EdgeLabel, NodeKind, Trace, TraceEdge, TraceNode
 from veridical.traces.reasoning import ReasoningTraces, TraceSummary
+from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+from veridical.traces.values import EdgeLabel, NodeKind, Trace, TraceEdge, TraceNode
 
 __all__ = [
     "ClaimRecord",

@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING, Self, cast
 import anyio.to_thread
 
 from veridical.core.measurements import ensure_probability
-from veridical.core.trace_documents import trace_from_document
-from veridical.core.trace_reports import UNVERIFIED, ClaimRecord, EpistemicReport
-from veridical.core.traces import (
-    DRAWN,
-    EVIDENCE,
-    EdgeLabel,
-    NodeKind,
-    Trace,
-    TraceEdge,
-    TraceNode,
-    ensure_edge,
-    label_under,
-)
 from veridical.core.verdicts import Status
 from veridical.errors import InputError, SourceError
 from veridical.store import Store, TraceTables
-from veridical.traces.asking import Asking
+from veridical.traces.document import trace_from_document
+from veridical.traces.reports import UNVERIFIED, ClaimRecord, EpistemicReport
 from veridical.traces.rows import (
     ensure_importable,
     ensure_storable,
@@ -36,6 +24,17 @@ from veridical.traces.rows import (
     to_row,
     under,
 )
+from veridical.traces.values import (
+    DRAWN,
+    EVIDENCE,
+    EdgeLabel,
+    NodeKind,
+    Trace,
+    TraceEdge,
+    TraceNode,
+    ensure_edge,
+    label_under,
+)
 from veridical.traces.verdicts import (
     Evidence,
     claim_record,
@@ -43,15 +42,16 @@ from veridical.traces.verdicts import (
     new_result,
     recorded,
 )
+from veridical.traces.verifiers import Asking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from veridical.core.epistemic import EpistemicGap
     from veridical.core.policy import Policy
-    from veridical.core.trace_reports import VerificationResult
     from veridical.settings import Settings
-    from veridical.verifier import Verifier
+    from veridical.traces.reports import VerificationResult
+    from veridical.verification.verifier import Verifier
 
 _STATES = frozenset({UNVERIFIED, *(status.value for status in Status)})
 _OPEN = frozenset({UNVERIFIED, Status.UNDETERMINED.value})

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 from veridical.core.measurements import ensure_probability
-from veridical.core.trace_reports import result_from
-from veridical.core.traces import (
+from veridical.core.types import ensure_text
+from veridical.errors import InputError, TextError
+from veridical.traces.reports import result_from
+from veridical.traces.values import (
     EdgeLabel,
     NodeKind,
     Trace,
@@ -19,8 +21,6 @@ from veridical.core.traces import (
     label_of,
     label_under,
 )
-from veridical.core.types import ensure_text
-from veridical.errors import InputError, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

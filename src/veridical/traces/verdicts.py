@@ -6,15 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from veridical.auditing import NOTHING_TO_REST_ON
 from veridical.core.measurements import UNKNOWN, Taken, Unmeasured, UnmeasuredReason
-from veridical.core.trace_reports import ClaimRecord, VerificationResult, result_from
-from veridical.core.traces import NodeKind, Trace, TraceNode
 from veridical.core.types import Citation, CitationRef, Claim, Source, Span
-from veridical.core.verdicts import Budget, Status, Verdict
+from veridical.core.verdicts import NOTHING_TO_REST_ON, Budget, Status, Verdict
 from veridical.pipeline.evidence import resolve
 from veridical.pipeline.judgement.epistemic import gap, verification
+from veridical.traces.reports import ClaimRecord, VerificationResult, result_from
 from veridical.traces.rows import new_id
+from veridical.traces.values import NodeKind, Trace, TraceNode
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

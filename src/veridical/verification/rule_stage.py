@@ -17,13 +17,13 @@ from veridical.verification.bound_claims import passages_for
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from veridical.asking import Asker
     from veridical.core.policy import Policy
     from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.evidence import Binder
     from veridical.pipeline.judgement import Reading
     from veridical.verification.bound_claims import BoundClaim
+    from veridical.verification.scoring import Asker
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,22 +6,20 @@ from typing import get_args
 
 import pytest
 
+from veridical.audit.values import StepAudit, TraceAudit
 from veridical.core.epistemic import (
     MARKS,
     ClaimVerification,
     EpistemicGap,
     GapType,
     HallucinationReport,
-    StepAudit,
-    TraceAudit,
     Verifications,
-    number,
-    one_line,
 )
+from veridical.core.printing import number, one_line
 from veridical.core.similarity import Contradiction, Contradictions
+from veridical.core.status_table import VIEWS
 from veridical.core.types import Span
 from veridical.core.verdicts import EvidenceSpan, Note, Role, Status
-from veridical.core.views import VIEWS
 
 PRIVATE = "Mr Brown sleeps badly."
 PLACE = EvidenceSpan("S1", Span(3, 9), "sleeps well", Role.CONTRADICTS)

@@ -17,9 +17,9 @@ from veridical.evaluation.answer_results import (
 from veridical.evaluation.answer_tables import answers_to_json, answers_to_markdown
 from veridical.evaluation.answers import AnswerSet, LabelledAnswer, parse_answer
 from veridical.evaluation.bootstrap import Resampling
-from veridical.sync import SyncVerifier
 from veridical.testing import FAKE, FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 GOOD, BAD = "supported", "not_in_context"
 P_SURE, P_UNSURE = 0.99, 0.72

@@ -17,9 +17,9 @@ from veridical.evaluation.document import to_document
 from veridical.evaluation.harness import Measured, Outcome, measure
 from veridical.evaluation.ledger import Ledger
 from veridical.evaluation.results import evaluate
-from veridical.sync import SyncVerifier
 from veridical.testing import FAKE, FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 Record = Callable[..., dict[str, Any]]
 Write = Callable[..., Path]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from veridical.core.verdicts import Status
 from veridical.errors import InputError, SourceError
-from veridical.sync import SyncVerifier
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 FOLDER = Path(__file__).parents[3] / "examples" / "adapters"
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 import pytest
 from typer.testing import CliRunner
 
-import veridical.composition
-import veridical.sync
+import veridical.verification.sync
+import veridical.wiring.build
 from veridical.core.assessment import Outcome, Summary
 from veridical.core.measurements import BackendInfo, Estimator, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
@@ -98,7 +98,7 @@ def verdict(status: Status, *, sure: bool) -> Verdict:
 @pytest.fixture
 def verifier(monkeypatch: pytest.MonkeyPatch) -> type[FakeVerifier]:
     kind = type("Fake", (FakeVerifier,), {})
-    monkeypatch.setattr(veridical.composition, "build_verifier", lambda _settings: None)
+    monkeypatch.setattr(veridical.wiring.build, "build_verifier", lambda _settings: None)
     monkeypatch.setattr(veridical.sync, "SyncVerifier", kind)
     return kind
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from veridical.errors import DocumentError, SourceError
 from veridical.interfaces.cli.app import app
-from veridical.interfaces.documents import read_sources
+from veridical.readers.documents import read_sources
 
 if TYPE_CHECKING:
     from click.testing import Result

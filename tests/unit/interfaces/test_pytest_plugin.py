@@ -9,9 +9,9 @@ import pytest
 from veridical.core.policy import FAIL_ON, FailOn
 from veridical.errors import ConfigurationError
 from veridical.interfaces.pytest_plugin import assert_grounded, failure, properties, summary
-from veridical.sync import SyncVerifier
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 pytest_plugins = ["pytester"]
 

@@ -15,11 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from veridical import repl
-from veridical.composition import build_store
 from veridical.core.measurements import Measurement, Query
 from veridical.core.types import Source
 from veridical.errors import BackendError
-from veridical.feedback import Feedback
+from veridical.feedback.labels import Feedback
 from veridical.interfaces.cli.app import app
 from veridical.interfaces.repl.commands import COMMANDS
 from veridical.interfaces.repl.display import Display
@@ -27,6 +26,7 @@ from veridical.interfaces.repl.lines import completions, converse, history_path,
 from veridical.interfaces.repl.shell import Shell
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
+from veridical.wiring.build import build_store
 
 if TYPE_CHECKING:
     from click.testing import Result

@@ -11,7 +11,7 @@ import pytest
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.memory import GateRules, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 NewMemory = Callable[..., Memory]
 

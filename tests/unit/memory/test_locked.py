@@ -19,7 +19,7 @@ from veridical.memory.waiting import STORE_LOCKED
 from veridical.pipeline.inference.wrappers.retries import Retries
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 NewMemory = Callable[..., Memory]
 EVIDENCE = {"S1": "the evidence"}

@@ -26,7 +26,7 @@ from veridical.errors import InputError
 from veridical.memory import Memory, MemoryGate, Outcome, State, Tier
 from veridical.pipeline.evidence.scrubbing import MARKER
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 EVIDENCE = {"S1": "A text that speaks of it."}
 TIERS = list(Tier)

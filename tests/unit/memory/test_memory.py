@@ -37,7 +37,7 @@ from veridical.memory import (
 )
 from veridical.memory.documents import remembered_document
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 EVIDENCE = {"S1": "Some evidence of it."}
 

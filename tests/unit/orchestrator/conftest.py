@@ -14,7 +14,7 @@ from veridical import Policy, Report
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.orchestrator import Answer, Orchestrator
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 SOURCES = {
     "S1": "The bridge opened in 1998. It carries nine thousand vehicles a day. It has six lanes.",

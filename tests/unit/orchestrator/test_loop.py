@@ -38,9 +38,9 @@ from veridical.orchestrator import (
 )
 from veridical.pipeline.inference.wrappers import Cache
 from veridical.settings import Settings
-from veridical.sync import SyncVerifier
 from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.sync import SyncVerifier
+from veridical.verification.verifier import Verifier
 
 pytestmark = [pytest.mark.spec("SPEC-16.22"), pytest.mark.spec("SPEC-16.29")]
 

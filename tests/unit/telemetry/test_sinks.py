@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical import auditing
+from veridical.audit import auditing
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.evidence import ground_quotes
@@ -41,7 +41,7 @@ from veridical.telemetry import (
 from veridical.telemetry.logs import JsonFormatter, TextFormatter
 from veridical.telemetry.prometheus import PrometheusSink
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 ROOT = Path(__file__).parents[3]
 SOURCES = {"S1": "The bridge was opened to traffic in 1998. It carries eight lanes."}

@@ -28,7 +28,7 @@ from veridical.settings import Settings
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.traces import EdgeLabel, NodeKind, ReasoningTraces
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 Make = Callable[..., ReasoningTraces]
 

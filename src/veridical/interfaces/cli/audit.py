@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from veridical.core.audits import Soundness
+from veridical.audit.values import Soundness
 from veridical.core.types import ensure_text
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
@@ -17,8 +17,8 @@ from veridical.interfaces.cli.failures import reported, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from veridical.auditing import Trace
-    from veridical.core.epistemic import TraceAudit
+    from veridical.audit.auditing import Trace
+    from veridical.audit.values import TraceAudit
     from veridical.core.types import Source
     from veridical.settings import Settings
 
@@ -107,7 +107,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 ) -> None:
     """Audit the steps of TRACE, each against what it may rest on, and its answer."""
     from veridical.interfaces.cli.output import ensure_writable, progress_bar, write_file
-    from veridical.interfaces.documents import path_of
+    from veridical.readers.documents import path_of
     from veridical.settings import Settings
 
     settings = Settings.load(config, backend=backend)
@@ -121,7 +121,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     with progress_bar(wanted=not (quiet or json)) as progress:
         found = _run(settings, read, sources, named, progress, check=wanted)
     if html:
-        from veridical.pipeline.reports.audit import to_html
+        from veridical.audit.render import to_html
 
         write_file(html, to_html(found))
     _print(found, json=json, quiet=quiet)
@@ -129,8 +129,8 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 
 
 def _read(argument: str, sources: Sequence[str]) -> Trace:
-    from veridical.interfaces.documents import STDIN, ensure_one_stdin, read_text, shown
-    from veridical.interfaces.trace_logs import read_trace
+    from veridical.audit.agent_logs import read_trace
+    from veridical.readers.documents import STDIN, ensure_one_stdin, read_text, shown
 
     ensure_one_stdin(argument, sources)
     place = "the trace from standard input" if argument == STDIN else shown(argument)
@@ -149,7 +149,7 @@ def _said(trace: Trace, question: str | None, answer: str | None) -> Trace:
 def _sources(
     given: Sequence[str], trace: str, written: Sequence[Path], *, quiet: bool
 ) -> tuple[Source, ...]:
-    from veridical.interfaces.documents import read_sources
+    from veridical.readers.documents import read_sources
 
     if not given:
         return ()
@@ -175,8 +175,8 @@ def _run(  # noqa: PLR0913 -- what is audited, with what, by whom
 
     import anyio
 
-    from veridical import auditing
-    from veridical.composition import build_backend, build_text_model, build_verifier
+    from veridical.audit import auditing
+    from veridical.wiring.build import build_backend, build_text_model, build_verifier
 
     backend = build_backend(settings, settings.backend)
     model = None if named is None else build_text_model(settings, named)
@@ -198,7 +198,7 @@ def _print(found: TraceAudit, *, json: bool, quiet: bool) -> None:
     if json:
         print_json(json_module.dumps(found.to_dict(), ensure_ascii=False, indent=2))
     elif not quiet:
-        from veridical.pipeline.reports.audit import render
+        from veridical.audit.render import render
 
         print_rich(lambda console: render(found, console))
 

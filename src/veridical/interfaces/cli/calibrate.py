@@ -18,7 +18,7 @@ from veridical.interfaces.cli.failures import UNDETERMINED, reported, say
 if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
     from veridical.core.recalibration import Recalibration
-    from veridical.evaluation.refit import Figure, Reading, Refit, Sorted, TooLittle
+    from veridical.feedback import Figure, Reading, Refit, Sorted, TooLittle
     from veridical.settings import Settings
 
 SCHEMA = "veridical.calibrate/1"
@@ -120,7 +120,7 @@ def calibrate(  # noqa: PLR0913 -- one parameter per option is how typer reads a
 
 def _others(out: Path | None) -> dict[str, Any] | None:
     """Return what the file holds already, for other backends."""
-    from veridical.composition import read_calibrations
+    from veridical.wiring.build import read_calibrations
 
     if out is None or not out.exists():
         return None
@@ -130,9 +130,9 @@ def _others(out: Path | None) -> dict[str, Any] | None:
 
 
 def _run(settings: Settings, target: Target) -> _Run:
-    from veridical.composition import build_backend, build_store, calibrations
-    from veridical.evaluation.refit import Reading, Refit, refit, sort_marks
-    from veridical.feedback import Feedback
+    from veridical.feedback import Reading, Refit, refit, sort_marks
+    from veridical.feedback.labels import Feedback
+    from veridical.wiring.build import build_backend, build_store, calibrations
 
     plain = settings.model_copy(update={"calibration": None})
     info = build_backend(plain, settings.backend).info
@@ -172,7 +172,7 @@ def _recalibration(info: BackendInfo, after: Reading) -> Recalibration:
 
 
 def _refusal(result: Refit | TooLittle) -> str:
-    from veridical.evaluation.refit import TooLittle
+    from veridical.feedback import TooLittle
 
     if not isinstance(result, TooLittle):
         return "nothing better was found on held-out marks: what is in force stays"
@@ -188,7 +188,7 @@ def _refusal(result: Refit | TooLittle) -> str:
 
 
 def _document(run: _Run, out: Path | None) -> dict[str, Any]:
-    from veridical.evaluation.refit import Refit
+    from veridical.feedback import Refit
 
     info = run.info
     document: dict[str, Any] = {
@@ -214,7 +214,7 @@ def _document(run: _Run, out: Path | None) -> dict[str, Any]:
 
 
 def _page(run: _Run, out: Path | None, settings: Settings) -> str:
-    from veridical.evaluation.refit import Refit
+    from veridical.feedback import Refit
 
     lines = [*_marks(run)]
     if isinstance(run.result, Refit):

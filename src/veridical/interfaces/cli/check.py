@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from veridical.core.types import Source
-    from veridical.interfaces.documents import Notice
     from veridical.pipeline.reports import Report
+    from veridical.readers.documents import Notice
     from veridical.settings import Settings
 
 CLEAN, FAILED, UNKNOWN = 0, 1, 3
@@ -158,7 +158,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 ) -> None:
     """Check every claim of ANSWER against the sources."""
     from veridical.interfaces.cli.output import ensure_writable, progress_bar
-    from veridical.interfaces.documents import path_of
+    from veridical.readers.documents import path_of
     from veridical.settings import Settings
 
     policy = {
@@ -199,7 +199,7 @@ def parse_windows(text: str | None) -> int | str | None:
 
 
 def _read(answer: str, sources: Sequence[str], question: str | None, files: _Files) -> _Case:
-    from veridical.interfaces.documents import ensure_one_stdin, read_answer, read_sources
+    from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources
 
     ensure_one_stdin(answer, sources)
     if question is not None:
@@ -218,8 +218,8 @@ def _say_notices(notices: Sequence[Notice], *, quiet: bool) -> None:
 
 
 def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] | None) -> Report:
-    from veridical.composition import build_verifier
-    from veridical.sync import SyncVerifier
+    from veridical.verification.sync import SyncVerifier
+    from veridical.wiring.build import build_verifier
 
     with SyncVerifier(build_verifier(settings)) as verifier:
         return verifier.check(

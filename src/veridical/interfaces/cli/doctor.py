@@ -13,7 +13,7 @@ from veridical.interfaces.cli.secrets import shown_value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.interfaces.diagnosis import BackendFinding, Installation, TextModelFinding
+    from veridical.interfaces.cli.diagnosis import BackendFinding, Installation, TextModelFinding
     from veridical.settings import Layers
 
 USABLE = 0
@@ -54,13 +54,13 @@ def doctor(
     the text model in text_model, else in extraction.backend; the others are not asked. None of your
     texts is sent.
     """
-    from veridical.interfaces.cli.output import print_json, print_text
-    from veridical.interfaces.diagnosis import (
+    from veridical.interfaces.cli.diagnosis import (
         look_around,
         look_at,
         look_at_all,
         look_at_text_models,
     )
+    from veridical.interfaces.cli.output import print_json, print_text
     from veridical.settings import Settings, load_layers
 
     layers = load_layers(config, {"backend": backend})

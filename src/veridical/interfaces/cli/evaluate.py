@@ -125,13 +125,13 @@ def evaluate(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
 def _run(
     settings: Settings, plan: _Plan, progress: Callable[[int, int], None] | None
 ) -> Evaluation:
-    from veridical.composition import build_backend
     from veridical.evaluation.bootstrap import Resampling
     from veridical.evaluation.harness import measure
     from veridical.evaluation.ledger import Ledger
     from veridical.evaluation.results import evaluate
-    from veridical.sync import SyncVerifier
-    from veridical.verifier import Verifier
+    from veridical.verification.sync import SyncVerifier
+    from veridical.verification.verifier import Verifier
+    from veridical.wiring.build import build_backend
 
     backend, policy = build_backend(settings, settings.backend), settings.to_policy()
     kept = Ledger(plan.resume, backend.info, policy) if plan.resume else nullcontext()
@@ -155,11 +155,11 @@ def _run_answers(
     limit: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> AnswerEvaluation:
-    from veridical.composition import build_backend
     from veridical.evaluation.answer_results import check_answers, evaluate_answers
     from veridical.evaluation.answers import read_answers, sampled
-    from veridical.sync import SyncVerifier
-    from veridical.verifier import Verifier
+    from veridical.verification.sync import SyncVerifier
+    from veridical.verification.verifier import Verifier
+    from veridical.wiring.build import build_backend
 
     sets = sampled(read_answers(data), limit, resampling.seed)
     backend, policy = build_backend(settings, settings.backend), settings.to_policy()

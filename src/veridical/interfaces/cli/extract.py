@@ -12,9 +12,9 @@ from veridical.interfaces.cli import options, quotes
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
 
 if TYPE_CHECKING:
-    from veridical.applications.phq8 import Extraction
     from veridical.core.measurements import Unmeasured
-    from veridical.evidence import Speakers
+    from veridical.quotes.extraction import Extraction
+    from veridical.quotes.grounding import Speakers
     from veridical.settings import Settings
 
 EXAMPLES = """\b
@@ -83,7 +83,7 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     from veridical.core.measurements import Unmeasured
     from veridical.errors import EvidenceGroundingError, EvidenceSchemaError
     from veridical.interfaces.cli.output import ensure_writable
-    from veridical.interfaces.documents import read_text
+    from veridical.readers.documents import read_text
 
     settings = quotes.load(
         config,
@@ -123,8 +123,8 @@ def _run(
 
     import anyio
 
-    from veridical.applications.phq8 import EvidenceExtractor
-    from veridical.composition import build_text_model
+    from veridical.quotes.extraction import EvidenceExtractor
+    from veridical.wiring.build import build_text_model
 
     model = build_text_model(settings, settings.extraction.backend or settings.text_model)
     extractor = EvidenceExtractor(model, settings, speaker=speaker)
@@ -140,6 +140,6 @@ def _put(found: Extraction, out: Path | None, *, json: bool, quiet: bool) -> Non
     if json:
         print_json(document)
     elif not quiet:
-        from veridical.interfaces.quote_tables import render_extraction
+        from veridical.interfaces.cli.quote_tables import render_extraction
 
         print_rich(lambda console: render_extraction(found, console))

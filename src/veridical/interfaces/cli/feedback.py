@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.feedback import Feedback, Mark
+    from veridical.feedback.labels import Feedback, Mark
     from veridical.settings import Settings
 
 MARK_EXAMPLES = """\b
@@ -147,7 +147,7 @@ def export(
     *, out: Out = None, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
     """Write what was said, one JSON object a line; with --json as one document."""
-    from veridical.feedback import to_document
+    from veridical.feedback.labels import to_document
     from veridical.interfaces.cli.output import ensure_writable, print_json, write_file
     from veridical.settings import Settings
 
@@ -164,14 +164,14 @@ def export(
 
 
 def _feedback(settings: Settings) -> Feedback:
-    from veridical.composition import build_store
-    from veridical.feedback import Feedback
+    from veridical.feedback.labels import Feedback
+    from veridical.wiring.build import build_store
 
     return Feedback(build_store(settings))
 
 
 def _read(report: str) -> dict[str, Any]:
-    from veridical.interfaces.documents import read_text
+    from veridical.readers.documents import read_text
 
     try:
         document = json_module.loads(read_text(report, "the report"))
@@ -187,7 +187,7 @@ def _fingerprint(document: dict[str, Any], settings: Settings) -> str | None:
 
     For reports that do not say it themselves.
     """
-    from veridical.composition import build_backend
+    from veridical.wiring.build import build_backend
 
     backend = document.get("backend")
     if not isinstance(backend, dict) or backend.get("fingerprint"):
@@ -215,7 +215,7 @@ def _print_one(made: Mark, *, json: bool, quiet: bool) -> None:
 
 
 def _print_document(marks: Sequence[Mark]) -> None:
-    from veridical.feedback import to_document
+    from veridical.feedback.labels import to_document
     from veridical.interfaces.cli.output import print_json
 
     print_json(json_module.dumps(to_document(marks), indent=2))

@@ -333,22 +333,22 @@ def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 
 
 def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -- an option handed on
-    from veridical.composition import build_memory
     from veridical.settings import Settings
+    from veridical.wiring.build import build_memory
 
     return build_memory(Settings.load(config), gate=gate)
 
 
 def _warm(memory: Memory) -> None:
     """Load the embedded model before the clock of the gate starts; services need no warming."""
-    from veridical.composition import LOCAL
+    from veridical.wiring.build import LOCAL
 
     if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
         memory.gate.warm_up()
 
 
 def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...] | None:
-    from veridical.interfaces.documents import read_sources
+    from veridical.readers.documents import read_sources
 
     if not sources:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError
-from veridical.interfaces.documents import STDIN, shown
+from veridical.readers.documents import STDIN, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from veridical.evidence import QuoteMatch, Speakers
-    from veridical.evidence import Transcript as Quoted
+    from veridical.quotes.grounding import QuoteMatch, Speakers
+    from veridical.quotes.grounding import Transcript as Quoted
     from veridical.settings import Settings
 
 KEPT = 0
@@ -94,8 +94,12 @@ def quotes(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 ) -> None:
     """Look every quote of EVIDENCE up in TRANSCRIPT."""
     from veridical.errors import EvidenceSchemaError
-    from veridical.evidence import parse_evidence_json, parse_transcript, validate_evidence_schema
-    from veridical.interfaces.documents import ensure_one_stdin, read_text
+    from veridical.quotes.grounding import (
+        parse_evidence_json,
+        parse_transcript,
+        validate_evidence_schema,
+    )
+    from veridical.readers.documents import ensure_one_stdin, read_text
 
     named = None if keys == ANY else keys
     settings = load(config, keys=named, strict=strict, mode=mode, threshold=threshold)
@@ -139,7 +143,7 @@ def load(  # noqa: PLR0913 -- flags that two commands share
 
 def known_keys(settings: Settings, obj: object = None) -> tuple[str, ...]:
     """Return the keys that evidence may have: those that `obj` has, or those configured."""
-    from veridical.evidence import PHQ8_DOMAIN_KEYS
+    from veridical.quotes.grounding import PHQ8_DOMAIN_KEYS
 
     if isinstance(obj, dict):
         return tuple(obj)
@@ -155,7 +159,7 @@ def say_violations(message: str, violations: Mapping[str, str]) -> None:
 
 def whose_words(named: Sequence[str] | None) -> Speakers:
     """Return what `--speaker` says as `ground_quotes` takes it."""
-    from veridical.evidence import ANYONE
+    from veridical.quotes.grounding import ANYONE
 
     return ANYONE if named == [ANY] else tuple(named or ()) or None
 
@@ -163,7 +167,7 @@ def whose_words(named: Sequence[str] | None) -> Speakers:
 def _grounded(
     given: Mapping[str, list[str]], transcript: Quoted, settings: Settings, speaker: Speakers
 ) -> dict[str, list[QuoteMatch]]:
-    from veridical.evidence import ground_quotes, prepare
+    from veridical.quotes.grounding import ground_quotes, prepare
 
     source = prepare(transcript)
     rules = settings.quantitative
@@ -204,6 +208,6 @@ def _print(
         }
         print_json(json_module.dumps(document, indent=2, ensure_ascii=False))
     elif not quiet:
-        from veridical.interfaces.quote_tables import render_matches
+        from veridical.interfaces.cli.quote_tables import render_matches
 
         print_rich(lambda console: render_matches(matches, console))

@@ -79,7 +79,7 @@ def repl(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
 
 def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...]:
     from veridical.errors import ConfigurationError
-    from veridical.interfaces.documents import STDIN, path_of, read_sources
+    from veridical.readers.documents import STDIN, path_of, read_sources
 
     if not sources:
         return ()

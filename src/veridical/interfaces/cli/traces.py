@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.core.epistemic import Document
+    from veridical.core.printing import Document
     from veridical.traces import EpistemicReport, ReasoningTraces, TraceSummary
 
 FLAGGED = 1
@@ -120,7 +120,7 @@ def show_all(*, json: Json = False, quiet: Quiet = False, config: Config = None)
 def show(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
     """Show a goal and all that hangs under it, as a tree."""
     from veridical.interfaces.cli.output import print_rich
-    from veridical.pipeline.reports.trace_trees import TraceLayout
+    from veridical.traces.trees import TraceLayout
 
     with _traces(config) as traces:
         trace = traces.tree(traces.find_goal(goal))
@@ -171,7 +171,7 @@ def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 ) -> None:
     """Write a goal with all that hangs under it; JSON can be imported again."""
     from veridical.interfaces.cli.output import ensure_writable, print_json, write_file
-    from veridical.pipeline.reports.trace_graphs import to_graphml, to_mermaid
+    from veridical.traces.graphs import to_graphml, to_mermaid
 
     ensure_writable([out] if out else [], [])
     with _traces(config) as traces:
@@ -194,7 +194,7 @@ def import_(
     """Keep a trace that was exported as JSON, with its ids and its verifications as they are."""
     from veridical.core.strict_json import strict_json
     from veridical.interfaces.cli.output import print_text
-    from veridical.interfaces.documents import read_text
+    from veridical.readers.documents import read_text
 
     try:
         document = strict_json(read_text(file, "the trace"))
@@ -236,7 +236,7 @@ def _traces(config: Path | None) -> Iterator[ReasoningTraces]:
 def _finish(found: EpistemicReport, *, json: bool, quiet: bool) -> None:
     """Print a report, and end with the exit code that says what came of it."""
     from veridical.interfaces.cli.output import print_rich
-    from veridical.pipeline.reports.trace_trees import TraceLayout
+    from veridical.traces.trees import TraceLayout
 
     if json:
         _print(found.to_dict())
@@ -264,7 +264,7 @@ def _render(goals: Sequence[TraceSummary], console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from veridical.pipeline.reports.visible import one_line
+    from veridical.pipeline.reports.escaping import one_line
 
     if not goals:
         console.print("No traces yet: programs write them with veridical.traces")

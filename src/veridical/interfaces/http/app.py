@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from veridical.interfaces.http import access, errors, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.guard import KEY_HEADER, Guard
+from veridical.interfaces.http.middleware import KEY_HEADER, Guard
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
 from veridical.telemetry import Shed

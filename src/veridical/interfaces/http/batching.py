@@ -21,7 +21,7 @@ import anyio
 
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.ports import estimators_of
-from veridical.pipeline.inference.wrappers.asking import ask
+from veridical.pipeline.inference.wrappers.base import ask
 from veridical.telemetry import Asked
 
 if TYPE_CHECKING:

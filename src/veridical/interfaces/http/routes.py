@@ -21,7 +21,7 @@ from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.batching import remaining, within
 from veridical.interfaces.http.errors import MissingReportError
 from veridical.interfaces.http.limits import Kind
-from veridical.interfaces.http.shelf import new_id
+from veridical.interfaces.http.report_cache import new_id
 from veridical.interfaces.http.streaming import Stream
 from veridical.telemetry import audited, quoted
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
     from veridical.interfaces.http.service import Service
     from veridical.pipeline.reports import Report
-    from veridical.settings_blocks import PolicySettings
+    from veridical.settings.blocks import PolicySettings
 
 FORMATS: dict[str, tuple[str, str]] = {
     "json": ("application/json", "to_json"),
@@ -196,7 +196,7 @@ async def quotes(body: schemas.QuotesIn, service: Here) -> Response:
 
 
 def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
-    from veridical.evidence import ground_evidence, parse_transcript
+    from veridical.quotes.grounding import ground_evidence, parse_transcript
 
     settings, rules = service.settings.extraction, service.settings.quantitative
     mode = body.mode or rules.evidence_quote_validation_mode
@@ -233,7 +233,7 @@ def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
 )
 async def audit(body: schemas.AuditIn, service: Here) -> Response:
     """Return the label of each step, and whether the answer follows from those that hold."""
-    from veridical import auditing
+    from veridical.audit import auditing
 
     given = body.model_dump(include={"steps", "question", "answer"}, exclude_none=True)
     trace = auditing.parse_trace(given)
@@ -315,7 +315,7 @@ async def _found(service: Service, request: Request, report_id: str) -> Report:
 
 
 def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
-    from veridical.feedback import Feedback, to_document
+    from veridical.feedback.labels import Feedback, to_document
 
     try:
         mark = Feedback(service.store).mark(

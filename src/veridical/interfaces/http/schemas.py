@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictStr
 
-from veridical.settings_blocks import PolicySettings
+from veridical.settings.blocks import PolicySettings
 
 Text = Annotated[StrictStr, Field(min_length=1)]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=500)]

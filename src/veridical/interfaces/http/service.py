@@ -12,22 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from veridical.composition import (
-    LOCAL,
-    backend_of,
-    build_backend,
-    build_memory,
-    build_store,
-    build_text_model,
-    build_verifier,
-)
 from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import Admission, Kind, Rates, SharedRates
-from veridical.interfaces.http.shelf import MemoryShelf, StoredShelf
+from veridical.interfaces.http.report_cache import MemoryShelf, StoredShelf
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
     LogSink,
@@ -39,16 +30,24 @@ from veridical.telemetry import (
     verified,
 )
 from veridical.telemetry.prometheus import PrometheusSink
+from veridical.wiring.build import (
+    LOCAL,
+    backend_of,
+    build_backend,
+    build_memory,
+    build_store,
+    build_text_model,
+    build_verifier,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from veridical.asking import Progress
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
-    from veridical.interfaces.http.shelf import Shelf
+    from veridical.interfaces.http.report_cache import Shelf
     from veridical.memory import Decision, Memory
     from veridical.memory import Remembered as Decided
     from veridical.pipeline.reports import Report
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
     from veridical.store import Store
     from veridical.telemetry import Sink
     from veridical.verification.check_events import Watcher
+    from veridical.verification.scoring import Progress
 
 T = TypeVar("T")
 

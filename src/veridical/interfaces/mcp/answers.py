@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.status_table import view
 from veridical.core.verdicts import Status
-from veridical.core.views import view
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.core.epistemic import TraceAudit
+    from veridical.audit.values import TraceAudit
     from veridical.core.measurements import Measurement
     from veridical.core.verdicts import EvidenceSpan, Verdict
-    from veridical.evidence import QuoteMatch
     from veridical.memory import Fact, Remembered
     from veridical.pipeline.reports import Report
+    from veridical.quotes.grounding import QuoteMatch
 
 MOST_CHARACTERS = 500
 MOST_CLAIMS = 40

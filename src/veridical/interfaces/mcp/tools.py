@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 import anyio.to_thread
 
-from veridical import auditing
-from veridical.composition import (
+from veridical.audit import auditing
+from veridical.interfaces.mcp import answers, arguments
+from veridical.quotes.grounding import ground_quotes
+from veridical.wiring.build import (
     LOCAL,
     build_backend,
     build_memory,
     build_text_model,
     build_verifier,
 )
-from veridical.evidence import ground_quotes
-from veridical.interfaces.mcp import answers, arguments
 
 if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel

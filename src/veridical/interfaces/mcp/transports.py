@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 
 from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
 from veridical.interfaces.listening import listen_at
-from veridical.interfaces.mcp.lines import mend
+from veridical.interfaces.mcp.line_repair import mend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from veridical.settings_blocks import ServerSettings
+    from veridical.settings.blocks import ServerSettings
 
 PATH = "/mcp"
 KEY_HEADER = "x-veridical-key"

@@ -89,7 +89,7 @@ def _sources(shell: Shell, argument: str) -> None:
 
 
 def _add(shell: Shell, path: str) -> None:
-    from veridical.interfaces.documents import STDIN, read_sources
+    from veridical.readers.documents import STDIN, read_sources
 
     found = read_sources([path], checked=STDIN)
     taken = [source.id for source in found.sources if source.id in shell.sources]
@@ -129,9 +129,9 @@ def _wrong(shell: Shell, argument: str) -> None:
 
 
 def _mark(shell: Shell, argument: str, *, right: bool) -> None:
-    from veridical.composition import build_store
-    from veridical.feedback import Feedback
+    from veridical.feedback.labels import Feedback
     from veridical.pipeline.reports import Report
+    from veridical.wiring.build import build_store
 
     claim = _claim(shell, argument)
     report = None if shell.report is None else shell.report.report

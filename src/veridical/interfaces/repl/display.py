@@ -9,20 +9,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console, Group
 from rich.text import Text
 
-from veridical.core.epistemic import (
-    ClaimVerification,
-    HallucinationReport,
-    StepAudit,
-    TraceAudit,
-    Verifications,
-)
+from veridical.audit.render import AuditLayout
+from veridical.audit.values import StepAudit, TraceAudit
+from veridical.core.epistemic import ClaimVerification, HallucinationReport, Verifications
 from veridical.core.similarity import Contradictions, Measure
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.failures import WRONG_USE, say
 from veridical.interfaces.cli.output import print_rich, print_text
 from veridical.pipeline.reports import Report, text
-from veridical.pipeline.reports.epistemic import Layout
-from veridical.pipeline.reports.visible import visible
+from veridical.pipeline.reports.escaping import visible
 from veridical.repl import Answer
 
 if TYPE_CHECKING:
@@ -74,7 +69,7 @@ def _ending(put: Callable[[], bool]) -> None:
 
 
 def _as_rich(value: object, console: Console) -> RenderableType:
-    layout = Layout(console.encoding)
+    layout = AuditLayout(console.encoding)
     if isinstance(value, Answer):
         return _answer(value, layout)
     if isinstance(value, Report):
@@ -92,7 +87,7 @@ def _as_rich(value: object, console: Console) -> RenderableType:
     return Text(visible(said))
 
 
-def _answer(answer: Answer, layout: Layout) -> RenderableType:
+def _answer(answer: Answer, layout: AuditLayout) -> RenderableType:
     said = Text(visible(answer))
     return said if answer.report is None else Group(said, Text(), layout.report(answer.report))
 

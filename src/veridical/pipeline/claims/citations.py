@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
 from veridical.pipeline.claims.lexicon import has_any
-from veridical.pipeline.claims.raised import RAISED, is_citation, numbers
+from veridical.pipeline.claims.superscripts import RAISED, is_citation, numbers
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from veridical.core.fencing import disarmed, fenced
-from veridical.core.letters import plain as in_plain_letters
+from veridical.core.homoglyphs import plain as in_plain_letters
 from veridical.core.measurements import TextRequest
 from veridical.core.strict_json import parse_evidence_json
 from veridical.core.types import ClaimSet, Span
 from veridical.errors import EvidenceSchemaError
-from veridical.pipeline.claims.places import sentences_by_rules
+from veridical.pipeline.claims.anchored_quotes import sentences_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from veridical.pipeline.claims.places import Sentence
+    from veridical.pipeline.claims.anchored_quotes import Sentence
 
 PIECE = 1500
 """Characters of an answer that go to the model at once, in whole sentences; one may be longer."""

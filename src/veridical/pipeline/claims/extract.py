@@ -9,18 +9,18 @@ from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclus
 from veridical.pipeline.claims.antecedents import resolve
 from veridical.pipeline.claims.assertions import exclusion, without_greeting
 from veridical.pipeline.claims.atomic import split_clauses
+from veridical.pipeline.claims.block_context import places
 from veridical.pipeline.claims.citations import alike, find_marks, zero_based
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.footnotes import Footnotes, read_footnotes
 from veridical.pipeline.claims.headings import asserts, may_answer, states_value
+from veridical.pipeline.claims.lead_ins import capitalised, without_announcement, without_tag
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
-from veridical.pipeline.claims.outline import places
 from veridical.pipeline.claims.parts import find_conjuncts
-from veridical.pipeline.claims.plain import plain
-from veridical.pipeline.claims.prefixes import capitalised, without_announcement, without_tag
 from veridical.pipeline.claims.references import is_reference
 from veridical.pipeline.claims.sentences import mask_quote_marks, sentences_of, split_sentences
 from veridical.pipeline.claims.softening import soften
+from veridical.pipeline.claims.strip_markup import plain
 from veridical.pipeline.claims.syntax import mask_marks
 from veridical.pipeline.claims.tables import row_text
 from veridical.pipeline.claims.vagueness import is_vague
@@ -28,8 +28,8 @@ from veridical.pipeline.claims.vagueness import is_vague
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from veridical.pipeline.claims.block_context import Place
     from veridical.pipeline.claims.citations import Mark
-    from veridical.pipeline.claims.outline import Place
     from veridical.pipeline.claims.parts import Conjunct
 
 _MAX_FRAGMENT_WORDS = 6

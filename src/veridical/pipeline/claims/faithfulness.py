@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from veridical.core.fact_tokens import figure, negates, words
 from veridical.core.text import normalise
-from veridical.core.wording import figure, negates, words
 from veridical.pipeline.claims.lexicon import (
     AUXILIARIES,
     DETERMINERS,

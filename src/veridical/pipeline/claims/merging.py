@@ -22,23 +22,29 @@ from veridical.core.types import (
     Span,
 )
 from veridical.errors import EvidenceSchemaError
+from veridical.pipeline.claims.anchored_quotes import (
+    Places,
+    blanked,
+    sentences_by_rules,
+    shared,
+    within,
+)
 from veridical.pipeline.claims.assertions import exclusion
 from veridical.pipeline.claims.citations import find_marks
 from veridical.pipeline.claims.confidence import find_confidence
 from veridical.pipeline.claims.decomposition import parse_decomposition
 from veridical.pipeline.claims.faithfulness import Vocabulary, facts, is_faithful, lacks
-from veridical.pipeline.claims.places import Places, blanked, sentences_by_rules, shared, within
-from veridical.pipeline.claims.plain import plain
-from veridical.pipeline.claims.prefixes import capitalised, without_announcement, without_tag
+from veridical.pipeline.claims.lead_ins import capitalised, without_announcement, without_tag
 from veridical.pipeline.claims.softening import soften
+from veridical.pipeline.claims.strip_markup import plain
 from veridical.pipeline.claims.vagueness import is_vague
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from veridical.core.types import Claim
+    from veridical.pipeline.claims.anchored_quotes import Place, Sentence
     from veridical.pipeline.claims.decomposition import Piece, Proposal
-    from veridical.pipeline.claims.places import Place, Sentence
 
 _MAX_CLAIM = 600
 _MAX_TRIED = 3

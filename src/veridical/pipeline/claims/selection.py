@@ -11,8 +11,8 @@ from hashlib import blake2b
 from math import ceil
 from typing import TYPE_CHECKING
 
+from veridical.core.fact_tokens import figure, negates, words
 from veridical.core.types import ClaimSet, Skip
-from veridical.core.wording import figure, negates, words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.types import Span
 from veridical.pipeline.claims.blocks import cells
-from veridical.pipeline.claims.plain import mend, with_holes, without_markup
+from veridical.pipeline.claims.strip_markup import mend, with_holes, without_markup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

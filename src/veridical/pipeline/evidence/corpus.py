@@ -14,9 +14,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.text import normal_form
 from veridical.core.types import Piece, Span
 from veridical.pipeline.evidence.meaning import Meanings
-from veridical.pipeline.evidence.prepared import normal_form
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
 # About what a BERT-like vocabulary makes of a text: long words and numbers fall into several

@@ -42,7 +42,7 @@ from veridical.core.measurements import (
 )
 from veridical.core.ports import estimators_of
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.checkup import check_up
+from veridical.pipeline.inference.health import check_up
 from veridical.pipeline.inference.pooling import WEIGHT, pooled, pooled_probability
 from veridical.pipeline.inference.probing import Probe
 

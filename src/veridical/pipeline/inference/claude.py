@@ -35,11 +35,11 @@ from veridical.pipeline.inference.claude_messages import (
     request,
     shuffled,
 )
+from veridical.pipeline.inference.clients import Room, ensure_positive
 from veridical.pipeline.inference.failures import unbilled, unmeasured_error
 from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
-from veridical.pipeline.inference.services import Room, ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, MissingExtraError
-from veridical.pipeline.inference.services import NO_KEY, ensure_url, tls
+from veridical.pipeline.inference.clients import NO_KEY, ensure_url, tls
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient

@@ -26,11 +26,11 @@ from veridical.pipeline.inference.claude_messages import (
     thinking_for,
     usage_of,
 )
+from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.completions import Completion
 from veridical.pipeline.inference.failures import malformed, unmeasured_error
 from veridical.pipeline.inference.openai_text import generated
 from veridical.pipeline.inference.prices import Most, Usage, cost_usd
-from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Callable

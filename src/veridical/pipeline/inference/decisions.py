@@ -14,7 +14,9 @@ import anyio
 
 from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import VeridicalError
-from veridical.pipeline.inference.choices import (
+from veridical.pipeline.inference.clients import ensure_positive
+from veridical.pipeline.inference.failures import malformed, unmeasured_error
+from veridical.pipeline.inference.option_scores import (
     Distribution,
     instructions_for,
     name_for,
@@ -22,16 +24,14 @@ from veridical.pipeline.inference.choices import (
     read_probabilities,
     state_for,
 )
-from veridical.pipeline.inference.failures import malformed, unmeasured_error
 from veridical.pipeline.inference.probing import QUESTION, Probe
-from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from veridical.core.measurements import BackendInfo
     from veridical.core.ports import Backend
-    from veridical.pipeline.inference.replies import Reply
+    from veridical.pipeline.inference.decision_replies import Reply
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
+from veridical.core.homoglyphs import plain
 from veridical.core.language import is_foreign
-from veridical.core.letters import plain
 from veridical.core.measurements import (
     BackendInfo,
     Estimate,

@@ -31,6 +31,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.llama_cpp import (
     Engine,
     Load,
@@ -41,7 +42,6 @@ from veridical.pipeline.inference.llama_cpp import (
 )
 from veridical.pipeline.inference.logprobs import read_logprobs
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
-from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

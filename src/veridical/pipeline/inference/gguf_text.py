@@ -24,11 +24,11 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.gguf import file_digest, processors
 from veridical.pipeline.inference.llama_cpp import Engine, Load, shared, xllamacpp
 from veridical.pipeline.inference.openai_text import ReplyFormat, chat, generated, response_format
 from veridical.pipeline.inference.prices import Usage
-from veridical.pipeline.inference.services import ensure_positive
 
 if TYPE_CHECKING:
     from veridical.pipeline.inference.completions import Completion

@@ -26,20 +26,20 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.capabilities import Dialect, refusal_of
+from veridical.pipeline.inference.clients import (
+    Room,
+    ensure_positive,
+    openai_client,
+    openai_connections,
+)
 from veridical.pipeline.inference.completions import Completion, parse_completion
-from veridical.pipeline.inference.dialect import Dialect, refusal_of
 from veridical.pipeline.inference.failures import malformed, unbilled, unmeasured_error
 from veridical.pipeline.inference.logprobs import Reading, read_logprobs
 from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
 from veridical.pipeline.inference.sampling import Plan, answer_in, sample
-from veridical.pipeline.inference.services import (
-    Room,
-    ensure_positive,
-    openai_client,
-    openai_connections,
-)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence

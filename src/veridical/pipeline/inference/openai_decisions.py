@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.choices import WORDS
+from veridical.pipeline.inference.clients import Room, openai_client, openai_connections
+from veridical.pipeline.inference.decision_replies import parsed, priced, read_envelope
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed
+from veridical.pipeline.inference.option_scores import WORDS
 from veridical.pipeline.inference.prices import cost_usd
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.replies import parsed, priced, read_envelope
-from veridical.pipeline.inference.services import Room, openai_client, openai_connections
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from openai.types.decision_create_params import QuestionQuestionParamChoice
 
     from veridical.core.measurements import Unmeasured
+    from veridical.pipeline.inference.decision_replies import Reply
     from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
-    from veridical.pipeline.inference.replies import Reply
 
 DEFAULT_MODEL = "gpt-6-luna"
 MOST_QUESTIONS = 400

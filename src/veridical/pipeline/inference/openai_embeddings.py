@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from veridical.core.measurements import TextModelInfo, Unmeasured
-from veridical.pipeline.inference.failures import malformed, unmeasured_error
-from veridical.pipeline.inference.services import (
+from veridical.pipeline.inference.clients import (
     ensure_positive,
     openai_client,
     openai_connections,
 )
+from veridical.pipeline.inference.failures import malformed, unmeasured_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

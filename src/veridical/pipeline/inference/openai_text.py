@@ -16,15 +16,15 @@ import anyio
 
 from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.completions import Completion, parse_completion
-from veridical.pipeline.inference.dialect import refusal_of
-from veridical.pipeline.inference.failures import malformed, unmeasured_error
-from veridical.pipeline.inference.prices import Usage, cost_usd
-from veridical.pipeline.inference.services import (
+from veridical.pipeline.inference.capabilities import refusal_of
+from veridical.pipeline.inference.clients import (
     ensure_positive,
     openai_client,
     openai_connections,
 )
+from veridical.pipeline.inference.completions import Completion, parse_completion
+from veridical.pipeline.inference.failures import malformed, unmeasured_error
+from veridical.pipeline.inference.prices import Usage, cost_usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.core.fencing import MARKS, fenced, quoted
-from veridical.core.letters import VERSION
+from veridical.core.homoglyphs import VERSION
 
 if TYPE_CHECKING:
     from veridical.core.measurements import Query

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import MissingExtraError
-from veridical.pipeline.inference.choices import WORDS
+from veridical.pipeline.inference.clients import Room, ensure_url, tls
+from veridical.pipeline.inference.decision_replies import parsed, priced, read_envelope
 from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
+from veridical.pipeline.inference.option_scores import WORDS
 from veridical.pipeline.inference.prices import cost_usd
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.replies import parsed, priced, read_envelope
-from veridical.pipeline.inference.services import Room, ensure_url, tls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     import httpx
 
     from veridical.core.measurements import Unmeasured
+    from veridical.pipeline.inference.decision_replies import Reply
     from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
-    from veridical.pipeline.inference.replies import Reply
 
 DEFAULT_MODEL = "jev-latest"
 """An alias: hosted Jev takes it for its newest version, a server with one model for that one."""

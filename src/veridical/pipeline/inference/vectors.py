@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.letters import plain
+from veridical.core.homoglyphs import plain
 from veridical.errors import BackendError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.core.fact_tokens import figure, words
 from veridical.core.measurements import Estimate, Taken
 from veridical.core.similarity import Contradiction, Contradictions
 from veridical.core.text import normalise
-from veridical.core.wording import figure, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,8 +16,8 @@ from veridical.core.epistemic import (
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Estimate, Taken, Unmeasured
+from veridical.core.status_table import NOT_CARRIED, View, view
 from veridical.core.verdicts import Status
-from veridical.core.views import NOT_CARRIED, View, view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
+from veridical.core.status_table import view
 from veridical.core.verdicts import Status
-from veridical.core.views import view
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, Counts, Savings

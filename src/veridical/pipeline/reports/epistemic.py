@@ -8,28 +8,23 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from veridical.core.status_table import view
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE
-from veridical.core.views import view
-from veridical.pipeline.reports import figures, words
+from veridical.pipeline.reports import figures, phrases
+from veridical.pipeline.reports.escaping import one_line
 from veridical.pipeline.reports.meters import bits_bar
-from veridical.pipeline.reports.visible import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
-    from veridical.core.epistemic import (
-        ClaimVerification,
-        HallucinationReport,
-        StepAudit,
-        TraceAudit,
-    )
+    from veridical.core.epistemic import ClaimVerification, HallucinationReport
     from veridical.core.similarity import Contradictions
     from veridical.core.verdicts import Verdict
 
 # Middle tones, as in `text`: they read on a light and on a dark background.
-_STYLES = {
+STYLES = {
     "supported": "green4",
     "contradicted": "bold red3",
     "partially_supported": "dark_goldenrod",
@@ -38,15 +33,14 @@ _STYLES = {
     "unverifiable": "steel_blue",
     "undetermined": "medium_purple3",
 }
-_STYLES |= {
-    words.unsure(status): f"italic {_STYLES[status].removeprefix('bold ')}"
+STYLES |= {
+    phrases.unsure(status): f"italic {STYLES[status].removeprefix('bold ')}"
     for status in DECIDED_BY_EVIDENCE
 }
-_QUIET = "grey50"
+QUIET = "grey50"
 _CELLS = 16
 _SHOWN = 160
 _PIECES = 3
-_STEPS = 200
 
 
 class Layout:
@@ -64,11 +58,11 @@ class Layout:
         if not report.claims:
             return self._ink(head)
         sure = any(not claim.please_look for claim in report.flagged)
-        style = _STYLES["contradicted" if report.flagged_claims else "supported"]
+        style = STYLES["contradicted" if report.flagged_claims else "supported"]
         if report.flagged_claims and not sure:
-            style = _STYLES[words.unsure("contradicted")]
+            style = STYLES[phrases.unsure("contradicted")]
         if not report.flagged_claims and report.undetermined_claims:
-            style = _STYLES["undetermined"]
+            style = STYLES["undetermined"]
         blocks = [self._ink(head, style), self.claims(report.claims)]
         if report.contradictions is not None and report.contradictions.pairs:
             blocks.append(self.contradictions(report.contradictions))
@@ -78,94 +72,61 @@ class Layout:
         """Return a table of claims: status, probabilities, bits, text."""
         if not claims:
             return self._ink("No claim to verify")
-        table = _table("", "claim", "status", "p1", "p0", "bits", "")
+        table = columns("", "claim", "status", "p1", "p0", "bits", "")
         for claim in claims:
-            tone = _tone(claim)
-            style = _STYLES[tone]
+            tone = tone_of(claim)
+            style = STYLES[tone]
             table.add_row(
                 self._ink(self._mark(tone), style),
                 self._ink(claim.claim_id, style),
-                self._ink(words.LOOKS[tone].label, style),
-                self._ink(_probability(claim.p1)),
-                self._ink(_probability(claim.p0)),
+                self._ink(phrases.LOOKS[tone].label, style),
+                self._ink(shown_probability(claim.p1)),
+                self._ink(shown_probability(claim.p0)),
                 self._bar(claim.verdict),
-                self._ink(_cut(claim.claim_text)),
+                self._ink(cut(claim.claim_text)),
             )
         return table
 
     def contradictions(self, found: Contradictions) -> RenderableType:
         """Return the pairs of claims that oppose each other."""
         lines = [one_line(line) for line in str(found).splitlines()]
-        return Group(*(self._ink(line, _STYLES["contradicted"]) for line in lines[:-1]))
+        return Group(*(self._ink(line, STYLES["contradicted"]) for line in lines[:-1]))
 
     # --- one claim ---------------------------------------------------------------------------
 
     def claim(self, claim: ClaimVerification) -> RenderableType:
         """Return all that is known of one claim."""
-        tone = _tone(claim)
-        label = words.LOOKS[tone].label
+        tone = tone_of(claim)
+        label = phrases.LOOKS[tone].label
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in self._rows(claim):
-            grid.add_row(self._ink(name, _QUIET), value)
+            grid.add_row(self._ink(name, QUIET), value)
         title = f"{self._mark(tone)} {claim.claim_id} {label}"
-        return Group(self._ink(title, _STYLES[tone]), grid)
+        return Group(self._ink(title, STYLES[tone]), grid)
 
     def _rows(self, claim: ClaimVerification) -> Iterator[tuple[str, Text]]:
         yield "claim", self._ink(one_line(claim.claim_text), "bold")
         verdict = claim.verdict
         if verdict is not None:
-            yield "why", self._ink(f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+            yield "why", self._ink(f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict)})")
             if verdict.probability_right is not None:
                 yield "verdict", self._ink(figures.certainty(verdict))
-            if words.asked(verdict):
+            if phrases.asked(verdict):
                 yield "p1", self._ink(figures.measured(verdict.p1))
                 yield "p0", self._ink(figures.measured(verdict.p0))
                 yield "bits", self._ink(figures.bits(verdict.budget))
                 yield "", self._bar(verdict, cells=32)
         if claim.consistency_score is not None:
-            yield "consistency", self._ink(_probability(claim.consistency_score))
+            yield "consistency", self._ink(shown_probability(claim.consistency_score))
         for span in claim.evidence[:_PIECES]:
             place = f"{span.source}, characters {span.span.start}-{span.span.end}"
-            yield span.role.value, self._ink(f"{place}: “{_cut(span.text, 2 * _SHOWN)}”")
+            yield span.role.value, self._ink(f"{place}: “{cut(span.text, 2 * _SHOWN)}”")
         for note in claim.notes:
-            yield "note", self._ink(words.NOTES[note])
+            yield "note", self._ink(phrases.NOTES[note])
         if verdict is not None and (action := view(verdict).action):
             yield "do", self._ink(action, "italic")
-
-    # --- steps -------------------------------------------------------------------------------
-
-    def audit(self, audit: TraceAudit) -> RenderableType:
-        """Return the conclusion about a trace, its steps with their labels, and its answer.
-
-        The first step that does not hold is bold.
-        """
-        table = _table("", "step", "label", "p1", "gap", "", "why")
-        for step in audit.steps[:_STEPS]:
-            tone = _tone(step.verification)
-            style = _STYLES[tone]
-            table.add_row(
-                self._ink(self._mark(tone), style),
-                self._ink(step.id, style),
-                self._ink(step.label or "not measured", style),
-                self._ink(_probability(step.verification.p1)),
-                self._ink(figures.signed(step.verification.budget_gap)),
-                self._ink(_cut(step.text), "bold" if step is audit.first_error else ""),
-                self._ink(_step_rule(step), _QUIET),
-            )
-        head = [self._ink(line, self._audit_style(audit)) for line in audit.overview()]
-        if (more := len(audit.steps) - _STEPS) > 0:
-            head.append(self._ink(f"The first {_STEPS} steps are shown, {more} are not"))
-        tail = () if audit.post_hoc is None else map(self._ink, audit.post_hoc.lines())
-        return Group(*head, table, *tail)
-
-    @staticmethod
-    def _audit_style(audit: TraceAudit) -> str:
-        if audit.overall is not None and audit.overall.soundness.value == "UNAUDITABLE":
-            return _STYLES["undetermined"]
-        valid = audit.overall is None or audit.overall.soundness.value == "VALID"
-        return _STYLES["supported" if valid and audit.first_error is None else "contradicted"]
 
     # --- parts -------------------------------------------------------------------------------
 
@@ -174,7 +135,7 @@ class Layout:
         return Text(shown, style=style, overflow="fold")
 
     def _mark(self, tone: str) -> str:
-        look = words.LOOKS[tone]
+        look = phrases.LOOKS[tone]
         return look.mark if self._unicode else look.ascii_mark
 
     def _bar(self, verdict: Verdict | None, cells: int = _CELLS) -> Text:
@@ -182,36 +143,34 @@ class Layout:
         bar = None if verdict is None else bits_bar(verdict.budget, cells=cells, ink=ink)
         if bar is None:
             return self._ink("")
-        return self._ink(bar.text, _STYLES["supported" if bar.paid else "unsupported"])
+        return self._ink(bar.text, STYLES["supported" if bar.paid else "unsupported"])
 
 
-def _table(*names: str) -> Table:
-    table = Table(box=None, pad_edge=False, show_edge=False, header_style=_QUIET)
+def columns(*names: str) -> Table:
+    """Return a table without a frame; its last column folds."""
+    table = Table(box=None, pad_edge=False, show_edge=False, header_style=QUIET)
     for name in names[:-1]:
         table.add_column(name, no_wrap=bool(name))
     table.add_column(names[-1], overflow="fold")
     return table
 
 
-def _tone(claim: ClaimVerification) -> str:
-    """Return the key of `words.LOOKS` for a claim: its status, sure or unsure."""
-    return words.unsure(claim.status) if claim.please_look else claim.status.value
+def tone_of(claim: ClaimVerification) -> str:
+    """Return the key of `phrases.LOOKS` for a claim: its status, sure or unsure."""
+    return phrases.unsure(claim.status) if claim.please_look else claim.status.value
 
 
-def _probability(value: float | None) -> str:
+def shown_probability(value: float | None) -> str:
+    """Return a probability with two decimals, or a dash where it is unknown."""
     return "–" if value is None else figures.probability(value)
 
 
-def _rule(rule: str) -> str:
+def spoken_rule(rule: str) -> str:
+    """Return the name of a rule in words."""
     return " ".join(rule.replace("_", " ").replace(":", ": ").split())
 
 
-def _step_rule(step: StepAudit) -> str:
-    """Return the rule that decided about a step, and what is wrong with its citations."""
-    faults = [f"{cited.id} is {cited.kind.value}" for cited in step.citations if cited.fault]
-    return ", ".join([_rule(step.verification.rule), *faults])
-
-
-def _cut(text: str, limit: int = _SHOWN) -> str:
+def cut(text: str, limit: int = _SHOWN) -> str:
+    """Return a text on one line, at most `limit` characters long."""
     line = one_line(text)
     return line if len(line) <= limit else f"{line[:limit]} …"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Unmeasured
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
@@ -56,7 +56,7 @@ def measured(measurement: Measurement) -> str:
 def supported(measurement: Measurement) -> str:
     """Return P(supported) with its interval, or why there is none."""
     if isinstance(measurement, Unmeasured):
-        return f"not measured: {words.unmeasured(measurement)}"
+        return f"not measured: {phrases.unmeasured(measurement)}"
     value = probability(measurement.supported)
     if measurement.low == measurement.high:
         return value

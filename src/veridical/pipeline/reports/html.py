@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
 
 
+_PACKAGE = "veridical.pipeline.reports"
+
+
 def to_html(assessment: Assessment) -> str:
     """Return the page; every text in it is escaped, and made visible where it would steer."""
-    css, js = resource("page.css"), resource("page.js")
-    return template("page.html.j2").render(
+    css, js = resource(_PACKAGE, "page.css"), resource(_PACKAGE, "page.js")
+    return template(_PACKAGE, "page.html.j2").render(
         page=to_page(assessment),
         policy=content_policy(css, js),
         css=css,

@@ -14,11 +14,11 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate
+from veridical.core.status_table import view
 from veridical.core.verdicts import Status
-from veridical.core.views import view
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
+from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.figures import bits, certainty, measured
-from veridical.pipeline.reports.visible import one_line, visible
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
@@ -63,14 +63,14 @@ def _case(suite: Element, verdict: Verdict, *, fails: bool) -> None:
     case = SubElement(suite, "testcase", classname=_SUITE, name=visible(name))
     _properties(case, _figures(verdict))
     if not verdict.checked:
-        SubElement(case, "skipped", message=words.reason(verdict))
+        SubElement(case, "skipped", message=phrases.reason(verdict))
     elif verdict.status is Status.UNDETERMINED:
         _problem(case, "error", verdict)
     elif fails:
         _problem(case, "failure", verdict)
     elif verdict.flagged:
-        label = words.LOOKS[words.tone(verdict)].label.capitalize()
-        message = visible(f"{label}: {one_line(words.reason(verdict))}")
+        label = phrases.LOOKS[phrases.tone(verdict)].label.capitalize()
+        message = visible(f"{label}: {one_line(phrases.reason(verdict))}")
         SubElement(case, "skipped", message=message)
         SubElement(case, "system-out").text = _details(verdict)
     elif verdict.please_look:
@@ -79,17 +79,17 @@ def _case(suite: Element, verdict: Verdict, *, fails: bool) -> None:
 
 def _nothing(suite: Element, assessment: Assessment) -> None:
     case = SubElement(suite, "testcase", classname=_SUITE, name="nothing to check")
-    SubElement(case, "skipped", message=words.headline(assessment))
+    SubElement(case, "skipped", message=phrases.headline(assessment))
 
 
 def _problem(case: Element, tag: str, verdict: Verdict) -> None:
-    message = one_line(words.reason(verdict))
+    message = one_line(phrases.reason(verdict))
     problem = SubElement(case, tag, type=verdict.status.value, message=message)
     problem.text = _details(verdict)
 
 
 def _details(verdict: Verdict) -> str:
-    lines = [words.reason(verdict)] if verdict.please_look else []
+    lines = [phrases.reason(verdict)] if verdict.please_look else []
     lines += [f"claim: {verdict.claim.text}", f"rule: {verdict.rule}"]
     lines.append(f"verdict: {certainty(verdict)}")
     lines += [f"p1: {measured(verdict.p1)}", f"p0: {measured(verdict.p0)}"]
@@ -115,7 +115,7 @@ def _summary(assessment: Assessment) -> dict[str, str]:
         "fail_on": assessment.policy.fail_on or "any",
         "failing": str(len(assessment.failing)),
         "probability_grounded": _figure(summary.probability_grounded),
-        "checked": words.denominators(assessment),
+        "checked": phrases.denominators(assessment),
         "backend": f"{assessment.backend.name} {assessment.backend.model}",
         "max_gap_bits": _figure(summary.max_gap_bits),
     }
@@ -123,7 +123,7 @@ def _summary(assessment: Assessment) -> dict[str, str]:
 
 def _figures(verdict: Verdict) -> dict[str, str]:
     return {
-        "status": verdict.status.value if verdict.checked else words.EXCLUDED,
+        "status": verdict.status.value if verdict.checked else phrases.EXCLUDED,
         "certainty": verdict.certainty.value,
         "p1": _supported(verdict.p1),
         "p0": _supported(verdict.p0),

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.differences import marked, pieces
+from veridical.core.status_table import view
 from veridical.core.types import Source, Span
 from veridical.core.verdicts import Role, Status
-from veridical.core.views import view
-from veridical.pipeline.reports import figures, words
+from veridical.pipeline.reports import figures, phrases
+from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.excerpts import Gap, excerpts
 from veridical.pipeline.reports.meters import BeliefMeter, BitsMeter, belief_meter, bits_meter
-from veridical.pipeline.reports.places import SourceLines, segments
-from veridical.pipeline.reports.visible import one_line, visible
+from veridical.pipeline.reports.positions import SourceLines, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,9 +34,9 @@ class Badge:
     tone: str
 
     @property
-    def look(self) -> words.Look:
+    def look(self) -> phrases.Look:
         """The words and the mark of the badge's tone."""
-        return words.LOOKS[self.tone]
+        return phrases.LOOKS[self.tone]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Card:
     @property
     def asked(self) -> bool:
         """Whether the claim has figures to show."""
-        return self.verdict.checked and words.asked(self.verdict)
+        return self.verdict.checked and phrases.asked(self.verdict)
 
     @property
     def listed(self) -> bool:
@@ -123,7 +123,7 @@ class Share:
     """A status that occurs, how often, and its stretch of the bar, in hundredths."""
 
     tone: str
-    look: words.Look
+    look: phrases.Look
     n: int
     x: float
     width: float
@@ -166,12 +166,12 @@ class _Builder:
     def page(self) -> Page:
         assessment = self.assessment
         for index, verdict in enumerate(assessment.claims):
-            self.badges.append(Badge(index, verdict.claim.id, words.tone(verdict)))
+            self.badges.append(Badge(index, verdict.claim.id, phrases.tone(verdict)))
         shared = excerpts(assessment)
         return Page(
             outcome=assessment.summary.outcome,
-            headline=words.headline(assessment),
-            denominators=words.denominators(assessment),
+            headline=phrases.headline(assessment),
+            denominators=phrases.denominators(assessment),
             grounded=figures.grounded(assessment),
             only_unsure=bool(assessment.flagged) and not any(v.sure for v in assessment.flagged),
             question=assessment.question,
@@ -194,7 +194,7 @@ class _Builder:
             ending = [
                 badge
                 for badge in owners
-                if spans[badge.index].end == segment.span.end and badge.tone != words.EXCLUDED
+                if spans[badge.index].end == segment.span.end and badge.tone != phrases.EXCLUDED
             ]
             yield _piece(segment.span.of(text), owners, ending)
 
@@ -217,8 +217,8 @@ class _Builder:
         return Card(
             badge=badge,
             verdict=verdict,
-            reason=words.reason(verdict),
-            rule=words.rule(verdict),
+            reason=phrases.reason(verdict),
+            rule=phrases.rule(verdict),
             p1=figures.supported(verdict.p1),
             p1_rest=figures.rest(verdict.p1),
             p0=figures.supported(verdict.p0),
@@ -228,7 +228,7 @@ class _Builder:
             belief=belief_meter(verdict),
             budget=bits_meter(verdict.budget),
             action=view(verdict).action,
-            notes=tuple(words.NOTES[note] for note in verdict.notes),
+            notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
             evidence=tuple(self._quotes(badge)),
             facts=tuple(_facts(verdict)),
@@ -252,7 +252,7 @@ def _anchor(badge: Badge, index: int) -> str:
 
 
 def _piece(text: str, owners: Sequence[Badge], ending: Sequence[Badge] = ()) -> Piece:
-    owners = sorted(owners, key=lambda badge: words.URGENCY.index(badge.tone))
+    owners = sorted(owners, key=lambda badge: phrases.URGENCY.index(badge.tone))
     tone = owners[0].tone if owners else ""
     return Piece(text.replace("\r", ""), tone, tuple(owners), tuple(ending))
 
@@ -288,17 +288,17 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if verdict.dependence is not None:
         yield "Evidence dependence", f"{verdict.dependence:.2f} of 1"
     if verdict.citations:
-        yield "Cites", ", ".join(words.citation(cite) for cite in verdict.citations)
+        yield "Cites", ", ".join(phrases.citation(cite) for cite in verdict.citations)
     if verdict.windows_total:
-        yield "Evidence scored", words.windows(verdict)
+        yield "Evidence scored", phrases.windows(verdict)
 
 
 def _shares(assessment: Assessment) -> Iterator[Share]:
-    tally = words.tally(assessment)
+    tally = phrases.tally(assessment)
     total, x = sum(n for _, n in tally), 0.0
     for tone, n in tally:
         width = 100.0 * n / total
-        yield Share(tone, words.LOOKS[tone], n, round(x, 3), round(width, 3))
+        yield Share(tone, phrases.LOOKS[tone], n, round(x, 3), round(width, 3))
         x += width
 
 
@@ -307,11 +307,11 @@ def _made_by(assessment: Assessment) -> str:
     parts = [f"{backend.name} {backend.model} ({backend.estimator.value.replace('_', ' ')})"]
     parts.append(f"{summary.latency_ms:,.0f} ms")
     if summary.tokens is not None:
-        parts.append(words.count(summary.tokens, "token"))
+        parts.append(phrases.count(summary.tokens, "token"))
     if summary.cost_usd is not None:
         parts.append(f"{summary.cost_usd:.4f} USD")
     if summary.cascade is not None:
-        parts.append(words.savings(summary.cascade))
+        parts.append(phrases.savings(summary.cascade))
     if summary.extraction.model is not None:
-        parts.append(words.extraction(summary.extraction))
+        parts.append(phrases.extraction(summary.extraction))
     return ", ".join(parts)

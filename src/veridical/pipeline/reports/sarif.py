@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
+from veridical.core.status_table import VIEWS, view
 from veridical.core.verdicts import Status
-from veridical.core.views import VIEWS, view
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.document import to_document
-from veridical.pipeline.reports.places import Lines, SourceLines
-from veridical.pipeline.reports.visible import one_line
+from veridical.pipeline.reports.escaping import one_line
+from veridical.pipeline.reports.positions import Lines, SourceLines
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
@@ -71,7 +71,7 @@ class _Run:
         node: _Node = {"executionSuccessful": True}
         summary = self._assessment.summary
         if summary.outcome is Outcome.NOTHING_TO_CHECK or summary.mostly_hedged:
-            text = words.headline(self._assessment)
+            text = phrases.headline(self._assessment)
             node["toolExecutionNotifications"] = [{"level": "warning", "message": {"text": text}}]
         return node
 
@@ -143,7 +143,7 @@ def _driver() -> _Node:
 
 
 def _rule(status: Status) -> _Node:
-    look = words.LOOKS[status]
+    look = phrases.LOOKS[status]
     return {
         "id": status.value,
         "name": look.label.title().replace(" ", ""),
@@ -154,8 +154,8 @@ def _rule(status: Status) -> _Node:
 
 
 def _message(verdict: Verdict) -> str:
-    label = words.LOOKS[words.tone(verdict)].label.capitalize()
-    parts = [f"{label}: “{one_line(verdict.claim.text)}”.", words.reason(verdict)]
+    label = phrases.LOOKS[phrases.tone(verdict)].label.capitalize()
+    parts = [f"{label}: “{one_line(verdict.claim.text)}”.", phrases.reason(verdict)]
     if action := view(verdict).action:
         parts.append(f"{action}.")
     return _literal(one_line(" ".join(parts)))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
-from veridical.pipeline.reports.visible import visible
-from veridical.pipeline.reports.words import count
+from veridical.pipeline.reports.escaping import visible
+from veridical.pipeline.reports.phrases import count
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -34,14 +34,14 @@ def _digest(text: str) -> str:
 
 
 @cache
-def resource(name: str) -> str:
-    """Return the text of a file of this package."""
-    return files("veridical.pipeline.reports").joinpath(name).read_text(encoding="utf-8")
+def resource(package: str, name: str) -> str:
+    """Return the text of a file of a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
-def template(name: str) -> Template:
-    """Return a template; what it prints is escaped, and made visible where it would steer."""
+def template(package: str, name: str) -> Template:
+    """Return a template of a package, with its values escaped and control characters shown."""
     environment = Environment(
         autoescape=True,
         finalize=_finalize,
@@ -50,7 +50,7 @@ def template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters["count"] = count
-    return environment.from_string(resource(name))
+    return environment.from_string(resource(package, name))
 
 
 def _finalize(value: object) -> object:

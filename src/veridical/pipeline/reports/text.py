@@ -13,14 +13,14 @@ from rich.text import Text
 
 from veridical.core.assessment import Outcome
 from veridical.core.differences import marked
+from veridical.core.status_table import view
 from veridical.core.types import Exclusion, Span
 from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Role, Status
-from veridical.core.views import view
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
+from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.figures import bits, certainty, grounded, measured
 from veridical.pipeline.reports.meters import bits_bar
-from veridical.pipeline.reports.places import SourceLines, segments
-from veridical.pipeline.reports.visible import one_line, visible
+from veridical.pipeline.reports.positions import SourceLines, segments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,10 +44,10 @@ _STYLES: dict[str, str] = {
     Status.PHANTOM_CITATION: "bold medium_violet_red",
     Status.UNVERIFIABLE: "steel_blue",
     Status.UNDETERMINED: "medium_purple3",
-    words.EXCLUDED: "grey50",
+    phrases.EXCLUDED: "grey50",
 }
 _STYLES |= {
-    words.unsure(status): f"not bold italic {_STYLES[status].removeprefix('bold ')}"
+    phrases.unsure(status): f"not bold italic {_STYLES[status].removeprefix('bold ')}"
     for status in DECIDED_BY_EVIDENCE
 }
 _OUTCOME_TONES = {
@@ -59,7 +59,7 @@ _OUTCOME_TONES = {
 _ROLE_TONES = {
     Role.SUPPORTS: Status.SUPPORTED,
     Role.CONTRADICTS: Status.CONTRADICTED,
-    Role.NEAREST: words.EXCLUDED,
+    Role.NEAREST: phrases.EXCLUDED,
 }
 _Row = tuple[Text, Text]
 
@@ -95,7 +95,7 @@ class _Ink:
         return Text(shown, style=style, overflow="fold")
 
     def mark(self, tone: str) -> str:
-        look = words.LOOKS[tone]
+        look = phrases.LOOKS[tone]
         return look.mark if self.encoding.startswith("utf") else look.ascii_mark
 
 
@@ -111,10 +111,10 @@ class _Terminal:
         assessment = self._assessment
         tone = _OUTCOME_TONES[assessment.summary.outcome]
         only_unsure = assessment.flagged and not any(v.sure for v in assessment.flagged)
-        style = _STYLES[words.unsure(tone) if only_unsure else tone]
-        yield self._ink(words.headline(assessment), f"{style} bold")
+        style = _STYLES[phrases.unsure(tone) if only_unsure else tone]
+        yield self._ink(phrases.headline(assessment), f"{style} bold")
         yield from self._section("Answer", [self._answer()])
-        lost = [v for v in assessment.claims if words.tone(v) == Status.UNDETERMINED]
+        lost = [v for v in assessment.claims if phrases.tone(v) == Status.UNDETERMINED]
         noted = [v for v in assessment.claims if v.notes and v.status is Status.SUPPORTED]
         sure = [verdict for verdict in assessment.flagged if verdict.sure]
         look = [verdict for verdict in assessment.flagged if not verdict.sure]
@@ -137,8 +137,8 @@ class _Terminal:
         text = self._ink("")
         for segment in segments(Span(0, len(answer)), spans):
             owners = [verdicts[index] for index in segment.owners]
-            tones = [words.tone(verdict) for verdict in owners]
-            style = _STYLES[min(tones, key=words.URGENCY.index)] if tones else ""
+            tones = [phrases.tone(verdict) for verdict in owners]
+            style = _STYLES[min(tones, key=phrases.URGENCY.index)] if tones else ""
             text.append_text(self._ink(segment.span.of(answer), style))
             for verdict in owners:
                 if verdict.claim.span.end == segment.span.end and _is_marked(verdict):
@@ -147,13 +147,13 @@ class _Terminal:
         return text
 
     def _badge(self, verdict: Verdict) -> Text:
-        tone = words.tone(verdict)
+        tone = phrases.tone(verdict)
         style = _STYLES[tone] if verdict.please_look else f"bold {_STYLES[tone]}"
         return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", style)
 
     def _details(self, verdict: Verdict) -> RenderableType:
-        tone = words.tone(verdict)
-        title = f"{self._ink.mark(tone)} {verdict.claim.id} {words.LOOKS[tone].label}"
+        tone = phrases.tone(verdict)
+        title = f"{self._ink.mark(tone)} {verdict.claim.id} {phrases.LOOKS[tone].label}"
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
@@ -166,10 +166,10 @@ class _Terminal:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         if verdict.claim.read_as is not None:
             yield self._row("read as", one_line(verdict.claim.read_as))
-        yield self._row("why", f"{words.reason(verdict)} (rule: {words.rule(verdict)})")
+        yield self._row("why", f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict)})")
         if verdict.probability_right is not None:
             yield self._row("verdict", certainty(verdict))
-        if words.asked(verdict):
+        if phrases.asked(verdict):
             yield self._row("p1", measured(verdict.p1))
             yield self._row("p0", measured(verdict.p0))
             yield self._row("bits", bits(verdict.budget))
@@ -179,9 +179,9 @@ class _Terminal:
             yield self._evidence(evidence)
             yield from self._differs(verdict.claim.text, evidence)
         if more := len(verdict.evidence[_EVIDENCE_SHOWN:]):
-            yield self._row("", f"and {words.count(more, 'more piece')} of evidence")
+            yield self._row("", f"and {phrases.count(more, 'more piece')} of evidence")
         for note in verdict.notes:
-            yield self._row("note", words.NOTES[note])
+            yield self._row("note", phrases.NOTES[note])
         if action := view(verdict).action:
             yield self._row("do", action, "italic")
 
@@ -196,7 +196,7 @@ class _Terminal:
 
     def _part(self, part: PartVerdict) -> _Row:
         tone = part.status.value
-        text = f"{self._ink.mark(tone)} {words.LOOKS[tone].label}: {one_line(part.text)}"
+        text = f"{self._ink.mark(tone)} {phrases.LOOKS[tone].label}: {one_line(part.text)}"
         return self._ink("part", "grey50"), self._ink(text, _STYLES[tone])
 
     def _evidence(self, evidence: EvidenceSpan) -> _Row:
@@ -224,10 +224,10 @@ class _Terminal:
 
     def _summary(self) -> RenderableType:
         line = self._ink("")
-        for tone, n in words.tally(self._assessment):
-            entry = f"{self._ink.mark(tone)} {n} {words.LOOKS[tone].label}"
+        for tone, n in phrases.tally(self._assessment):
+            entry = f"{self._ink.mark(tone)} {n} {phrases.LOOKS[tone].label}"
             line.append("   " if line else "").append_text(self._ink(entry, _STYLES[tone]))
-        totals = self._ink(words.denominators(self._assessment))
+        totals = self._ink(phrases.denominators(self._assessment))
         whole = self._ink(grounded(self._assessment))
         return Group(*[block for block in (totals, line, whole) if block], self._made_by())
 
@@ -236,9 +236,9 @@ class _Terminal:
         made_by = f"{backend.name} {backend.model} ({backend.estimator.value})"
         made_by += f", {summary.latency_ms:,.0f} ms"
         if summary.cascade is not None:
-            made_by += f"; {words.savings(summary.cascade)}"
+            made_by += f"; {phrases.savings(summary.cascade)}"
         if summary.extraction.model is not None:
-            made_by += f"; {words.extraction(summary.extraction)}"
+            made_by += f"; {phrases.extraction(summary.extraction)}"
         return self._ink(made_by, "grey50")
 
 

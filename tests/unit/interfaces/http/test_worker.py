@@ -14,7 +14,7 @@ from veridical.errors import StoreError
 from veridical.interfaces.http.worker import LONGEST_S, QueueWorker, pause_s
 from veridical.memory import Decision, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 pytestmark = pytest.mark.spec("SPEC-08.42")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from veridical.core.sources import as_sources
 from veridical.core.types import CitationRef, Span
 from veridical.pipeline.evidence import resolve
-from veridical.pipeline.reports.places import Lines
+from veridical.pipeline.reports.positions import Lines
 
 SOURCES = as_sources({"S1": "One.", "S12": "Twelve.", "a.py": "x = 1\ny = 2\nz = 3\n", "doc": "D."})
 

@@ -31,7 +31,7 @@ from veridical.pipeline.inference.aliases import HAIKU, Operation, resolve_alias
 from veridical.pipeline.inference.cascade import Cascade, create
 from veridical.pipeline.inference.pooling import pooled, pooled_probability
 from veridical.testing import FakeBackend, check_backend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 FIRST = BackendInfo("small", "s1", Estimator.CROSS_ENCODER, "aaa", 0.5, 0.5)
 SECOND = BackendInfo("large", "l1", Estimator.LOGPROBS, "bbb", 0.7, 0.6)

@@ -21,10 +21,15 @@ from veridical.core.measurements import UnmeasuredReason as Reason
 from veridical.core.ports import Backend, claims_per_request_of
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import openai_decisions, systemone
-from veridical.pipeline.inference.choices import OPTIONS, instructions_for, name_for, state_for
+from veridical.pipeline.inference.decision_replies import usage_of
+from veridical.pipeline.inference.option_scores import (
+    OPTIONS,
+    instructions_for,
+    name_for,
+    state_for,
+)
 from veridical.pipeline.inference.prices import Price, Usage
 from veridical.pipeline.inference.probing import Probing
-from veridical.pipeline.inference.replies import usage_of
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 

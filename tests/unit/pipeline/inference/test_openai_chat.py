@@ -21,12 +21,12 @@ import pytest
 from veridical.core.measurements import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.core.ports import Backend, estimators_of
 from veridical.errors import ConfigurationError, MissingExtraError
-from veridical.pipeline.inference.dialect import Dialect
+from veridical.pipeline.inference.capabilities import Dialect
+from veridical.pipeline.inference.clients import tls
 from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, OpenAIChat, create
 from veridical.pipeline.inference.prices import Most, Usage
 from veridical.pipeline.inference.probing import Probing
 from veridical.pipeline.inference.sampling import wilson
-from veridical.pipeline.inference.services import tls
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 

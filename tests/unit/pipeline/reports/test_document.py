@@ -12,9 +12,9 @@ from veridical.core.assessment import Savings
 from veridical.core.information import EPSILON
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.policy import FAIL_ON
+from veridical.core.status_table import _NOTED, VIEWS
 from veridical.core.types import Exclusion
 from veridical.core.verdicts import Certainty, Note, Status
-from veridical.core.views import _NOTED, VIEWS
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report

@@ -7,11 +7,12 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from veridical.core.epistemic import StepAudit, TraceAudit, Verifications
+from veridical.audit.render import AuditLayout as Layout
+from veridical.audit.values import StepAudit, TraceAudit
+from veridical.core.epistemic import Verifications
 from veridical.core.similarity import Consistency, Contradiction, Contradictions
 from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.epistemic import hallucinations, not_verified, verification
-from veridical.pipeline.reports.epistemic import Layout
 from veridical.pipeline.reports.report import Report
 
 

@@ -10,7 +10,7 @@ import pytest
 from veridical.core.assessment import Outcome
 from veridical.pipeline.reports import Report
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.verifier import Verifier
+from veridical.verification.verifier import Verifier
 
 ANSWER = "It opened in 1998. It might have been red. Perhaps it fell."
 SAID = (

@@ -14,10 +14,10 @@ from selectolax.lexbor import LexborHTMLParser
 from veridical.core.assessment import Savings
 from veridical.core.types import Piece, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
+from veridical.pipeline.reports.escaping import visible
 from veridical.pipeline.reports.excerpts import WHOLE
 from veridical.pipeline.reports.templates import resource
-from veridical.pipeline.reports.visible import visible
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -131,7 +131,7 @@ def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
 
 def test_every_tone_has_a_style_of_its_own() -> None:
     style = resource("page.css")
-    for tone in words.LOOKS:
+    for tone in phrases.LOOKS:
         assert re.search(rf"\.t-{tone}\b[^{{}}]*\{{ --tone:", style), tone
     assert ".top.unsure" in style
 
@@ -187,7 +187,7 @@ def test_it_is_said_how_much_of_the_evidence_was_scored(
         windows_scored=tuple(pieces[:windows]),
         stitched_scored=tuple(pieces[:sentences]),
     )
-    assert words.windows(verdict) == said
+    assert phrases.windows(verdict) == said
 
 
 def test_what_a_cascade_saved_is_said(report: Report) -> None:

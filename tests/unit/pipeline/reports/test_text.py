@@ -12,7 +12,7 @@ from rich.console import Console
 
 from veridical.core.assessment import Savings
 from veridical.core.verdicts import Certainty
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.text import _STYLES, render, to_plain
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def test_sure_and_unsure_claims_are_tallied_apart(report: Report) -> None:
 
 
 def test_no_two_tones_look_alike() -> None:
-    looks = words.LOOKS.values()
+    looks = phrases.LOOKS.values()
     for shown in ({look.mark for look in looks}, {look.label for look in looks}):
-        assert len(shown) == len(words.LOOKS)
-    assert sorted(words.URGENCY) == sorted(words.LOOKS)
-    assert len({*_STYLES.values()}) == len(words.LOOKS) == len(_STYLES)
+        assert len(shown) == len(phrases.LOOKS)
+    assert sorted(phrases.URGENCY) == sorted(phrases.LOOKS)
+    assert len({*_STYLES.values()}) == len(phrases.LOOKS) == len(_STYLES)
 
 
 def test_every_checked_claim_is_marked_in_the_answer(report: Report) -> None:

@@ -19,10 +19,10 @@ from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
+from veridical.core.status_table import VIEWS
 from veridical.core.types import Claim, Exclusion, Skip, Span
 from veridical.core.verdicts import Budget, Status, Verdict
-from veridical.core.views import VIEWS
-from veridical.pipeline.reports import words
+from veridical.pipeline.reports import phrases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,12 +90,12 @@ def vocabulary() -> bytes:
         "version": _version(),
         "looks": {
             str(tone): {"label": look.label, "mark": look.mark, "meaning": look.meaning}
-            for tone, look in words.LOOKS.items()
+            for tone, look in phrases.LOOKS.items()
         },
-        "urgency": words.URGENCY,
-        "please_look": words.PLEASE_LOOK,
-        "notes": words.NOTES,
-        "unmeasured": {why.value: words.unmeasured(Unmeasured(why)) for why in UnmeasuredReason},
+        "urgency": phrases.URGENCY,
+        "please_look": phrases.PLEASE_LOOK,
+        "notes": phrases.NOTES,
+        "unmeasured": {why.value: phrases.unmeasured(Unmeasured(why)) for why in UnmeasuredReason},
         "not_checked": {
             **{why.value: _not_checked(excluded=why) for why in Exclusion},
             **{why.value: _not_checked(skipped=why) for why in Skip},
@@ -110,7 +110,9 @@ def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = No
     claim = Claim("c1", "-", Span(0, 1), 0, excluded=excluded, skipped=skipped)
     nothing = Unmeasured(UnmeasuredReason.DISABLED)
     budget = Budget(0.95, None, None, None)
-    return words.reason(Verdict(claim, Status.UNVERIFIABLE, "", (), nothing, nothing, budget, None))
+    return phrases.reason(
+        Verdict(claim, Status.UNVERIFIABLE, "", (), nothing, nothing, budget, None)
+    )
 
 
 def _version() -> str | None:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from veridical import Report
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Verdict
-    from veridical.interfaces.http.proxy.asked import Asked
+    from veridical.interfaces.http.proxy.request import Asked
     from veridical.orchestrator import Answer
     from veridical.orchestrator.checkpoint import Checks
-    from veridical.settings_blocks import ProxySettings
+    from veridical.settings.blocks import ProxySettings
 
 MOST_CHARACTERS = 400_000
 """A longer answer is passed on without a verdict."""

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, Valida
 
 from veridical.core.sources import as_sources
 from veridical.errors import InputError
-from veridical.settings_blocks import PolicySettings  # noqa: TC001 -- pydantic reads it at run time
+from veridical.settings.blocks import PolicySettings  # noqa: TC001 -- pydantic reads it at run time
 
 if TYPE_CHECKING:
-    from veridical.settings_blocks import ProxySettings
+    from veridical.settings.blocks import ProxySettings
 
 FIELD = "veridical"
 OnFailure = Literal["pass", "flag", "retry", "block"]

@@ -19,7 +19,7 @@ from veridical.interfaces.http.proxy.json_places import (
 from veridical.interfaces.http.proxy.options import FIELD
 
 if TYPE_CHECKING:
-    from veridical.interfaces.http.proxy.settling import Settling
+    from veridical.interfaces.http.proxy.reply_edits import Settling
 
 
 CUT_OFF = "length"

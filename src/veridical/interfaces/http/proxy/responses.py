@@ -11,7 +11,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from veridical.interfaces.http.proxy.asked import Turns, is_prose
 from veridical.interfaces.http.proxy.json_places import (
     Edit,
     Place,
@@ -24,12 +23,13 @@ from veridical.interfaces.http.proxy.json_places import (
 )
 from veridical.interfaces.http.proxy.options import FIELD
 from veridical.interfaces.http.proxy.replies import dumped, encoded
+from veridical.interfaces.http.proxy.request import Turns, is_prose
 from veridical.interfaces.http.proxy.streams import Events, data_of, read_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from veridical.interfaces.http.proxy.settling import Settling
+    from veridical.interfaces.http.proxy.reply_edits import Settling
 
 ONLY = 0
 """The index of the one answer that a reply is."""

@@ -12,7 +12,6 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from veridical.core.policy import Policy
 from veridical.interfaces.http.proxy import openapi
-from veridical.interfaces.http.proxy.asked import chat_turns, read
 from veridical.interfaces.http.proxy.checking import (
     BROKE_OFF,
     UNREADABLE,
@@ -23,12 +22,13 @@ from veridical.interfaces.http.proxy.checking import (
 )
 from veridical.interfaces.http.proxy.options import FieldError
 from veridical.interfaces.http.proxy.replies import read_reply
+from veridical.interfaces.http.proxy.reply_edits import Settling, headers_of
+from veridical.interfaces.http.proxy.request import chat_turns, read
 from veridical.interfaces.http.proxy.responses import (
     ResponseTranscript,
     read_response,
     response_turns,
 )
-from veridical.interfaces.http.proxy.settling import Settling, headers_of
 from veridical.interfaces.http.proxy.streams import ChatTranscript, Heard, error_event
 from veridical.interfaces.http.proxy.upstream import (
     Upstream,
@@ -37,7 +37,7 @@ from veridical.interfaces.http.proxy.upstream import (
     returned,
 )
 from veridical.orchestrator import VerificationConfig
-from veridical.settings_blocks import ProxySettings
+from veridical.settings.blocks import ProxySettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from fastapi.params import Depends
     from httpx2 import Response as Upstreams
 
-    from veridical.interfaces.http.proxy.asked import Asked, Turns
+    from veridical.interfaces.http.proxy.request import Asked, Turns
     from veridical.interfaces.http.proxy.streams import Transcript
     from veridical.orchestrator.checkpoint import Checks
     from veridical.settings import Settings

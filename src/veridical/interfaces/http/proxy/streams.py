@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-    from veridical.interfaces.http.proxy.settling import Settling
+    from veridical.interfaces.http.proxy.reply_edits import Settling
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(rb"\r\n|\n|\r")

@@ -6,14 +6,14 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
 
 from veridical.errors import MissingExtraError
-from veridical.pipeline.inference.services import ensure_url, tls
+from veridical.pipeline.inference.clients import ensure_url, tls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from httpx2 import AsyncClient, Headers, Response
 
-    from veridical.settings_blocks import ProxySettings
+    from veridical.settings.blocks import ProxySettings
 
 SENT = frozenset(
     {

@@ -11,7 +11,7 @@ import anyio
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
+from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

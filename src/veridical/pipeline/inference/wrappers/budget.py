@@ -19,7 +19,7 @@ from veridical.core.measurements import (
 )
 from veridical.errors import ConfigurationError, VeridicalError
 from veridical.pipeline.inference.prices import Most
-from veridical.pipeline.inference.wrappers.asking import (
+from veridical.pipeline.inference.wrappers.base import (
     Asked,
     I,
     Q,

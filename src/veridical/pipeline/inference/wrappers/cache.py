@@ -14,7 +14,7 @@ from anyio.lowlevel import RunVar
 
 from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask
+from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ import anyio
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R, Wrapper, ask, each, pieces
+from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask, each, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

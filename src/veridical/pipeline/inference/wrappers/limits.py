@@ -21,7 +21,7 @@ from anyio.lowlevel import RunVar
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import (
+from veridical.pipeline.inference.wrappers.base import (
     Asked,
     I,
     Q,

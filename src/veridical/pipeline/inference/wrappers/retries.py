@@ -24,7 +24,7 @@ from veridical.core.measurements import (
     taken,
 )
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.wrappers.asking import (
+from veridical.pipeline.inference.wrappers.base import (
     Asked,
     I,
     Q,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend
     from veridical.pipeline.inference.prices import Usage
-    from veridical.pipeline.inference.wrappers.asking import Asked, I, Q, R
+    from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R
     from veridical.pipeline.inference.wrappers.stores import Store
 
 MEMORY = ":memory:"

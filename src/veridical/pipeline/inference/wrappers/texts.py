@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.core.ports import fingerprint_of
-from veridical.pipeline.inference.wrappers.asking import ask
+from veridical.pipeline.inference.wrappers.base import ask
 from veridical.pipeline.inference.wrappers.cache import DAY_S, Keeping, digest_of, encoded
 from veridical.pipeline.inference.wrappers.stack import bounded, store_of
 from veridical.pipeline.inference.wrappers.stores import MAX_ENTRIES
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from veridical.core.ports import TextModel
-    from veridical.pipeline.inference.wrappers.asking import Asked
+    from veridical.pipeline.inference.wrappers.base import Asked
     from veridical.pipeline.inference.wrappers.stores import Store
 
     Texts = Asked[TextRequest, Generated, TextModelInfo]

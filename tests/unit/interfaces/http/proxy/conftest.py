@@ -10,11 +10,11 @@ import pytest
 
 from _upstream import Upstream, serving
 from veridical import Verifier
-from veridical.composition import build_verifier
 from veridical.core.measurements import Measurement, Query
 from veridical.settings import Settings
-from veridical.settings_blocks import ProxySettings
+from veridical.settings.blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
+from veridical.wiring.build import build_verifier
 
 
 def judge(query: Query) -> Measurement:

@@ -23,7 +23,7 @@ from veridical.core.measurements import Measurement, Query, Unmeasured, Unmeasur
 from veridical.errors import ConfigurationError
 from veridical.interfaces.http.proxy import build_proxy_router
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
-from veridical.settings_blocks import ProxySettings
+from veridical.settings.blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 
 EVIDENCE = "The bridge opened in 1998. It carries eight lanes."

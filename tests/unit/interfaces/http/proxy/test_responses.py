@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _upstream import Upstream
-from veridical.interfaces.http.proxy.asked import Asked, read
+from veridical.interfaces.http.proxy.request import Asked, read
 from veridical.interfaces.http.proxy.responses import (
     ResponseTranscript,
     read_response,
     response_turns,
 )
-from veridical.settings_blocks import ProxySettings
+from veridical.settings.blocks import ProxySettings
 
 Start = Callable[..., str]
 Value: TypeAlias = Any

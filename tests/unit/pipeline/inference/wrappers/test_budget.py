@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from veridical.core.measurements import Billed, Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.prices import Most, Usage
-from veridical.pipeline.inference.wrappers.asking import estimated_usage
+from veridical.pipeline.inference.wrappers.base import estimated_usage
 from veridical.pipeline.inference.wrappers.budget import REACHED, UNKNOWN, Budget
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 

@@ -9,13 +9,13 @@ from typing import Any
 import anyio
 import pytest
 
-from veridical.composition import build_backend, build_verifier, read_calibrations
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.core.recalibration import Recalibration, to_document
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.calibrated import Calibrated
 from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
+from veridical.wiring.build import build_backend, build_verifier, read_calibrations
 
 QUERY = Query("The tower is 330 m tall.", "The tower is 330 metres tall.")
 COOL = Recalibration("fake", "fake", "fake", 0.4, 2.0)

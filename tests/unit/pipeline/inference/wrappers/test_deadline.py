@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import each, pieces
+from veridical.pipeline.inference.wrappers.base import each, pieces
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.wrappers.asking import PROMPT_TOKENS, estimated_tokens
+from veridical.pipeline.inference.wrappers.base import PROMPT_TOKENS, estimated_tokens
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.pipeline.inference.wrappers.limits import Limits, Window
 from veridical.testing import FakeBackend, check_backend, fake_estimate

@@ -26,7 +26,7 @@ from veridical.pipeline.inference.wrappers import (
     SqliteStore,
     wrap,
 )
-from veridical.pipeline.inference.wrappers.asking import Wrapper
+from veridical.pipeline.inference.wrappers.base import Wrapper
 from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
 
 

@@ -33,7 +33,7 @@ from veridical.pipeline.inference.wrappers import (
     TextCache,
     wrap_text_model,
 )
-from veridical.pipeline.inference.wrappers.asking import (
+from veridical.pipeline.inference.wrappers.base import (
     PROMPT_TOKENS,
     estimated_tokens,
     estimated_usage,

@@ -1,0 +1,262 @@
+"""Feedback: people say which verdicts were right. `veridical calibrate` learns from it.
+
+    from veridical.wiring.build import build_store
+    from veridical.feedback.labels import Feedback
+
+    feedback = Feedback(build_store(settings))
+    feedback.mark(report, "c3", right=False)
+
+Kept are numbers, ids and hashes, never a text (docs/feedback.md).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from veridical.core.hashing import short_hash
+from veridical.core.measurements import Estimate, Estimator
+from veridical.core.verdicts import Status
+from veridical.errors import InputError
+from veridical.store import FeedbackTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from veridical.pipeline.reports import Report
+    from veridical.store import Store
+
+REPORT_SCHEMA = "veridical.report/1"
+BY_PROBABILITY = frozenset(
+    {Status.CONTRADICTED, Status.SUPPORTED, Status.PARTIALLY_SUPPORTED, Status.UNSUPPORTED}
+)
+"""What is decided by the backend's probabilities: verdicts that say how good these are."""
+
+_NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estimator", "samples")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A verdict and whether it was right.
+
+    `report` identifies the answer and its evidence, `claim` is the claim's id in it; `claim_hash`
+    can be told from a text only by who holds the report. p1 and p0 are None where they were not
+    measured, `fingerprint` where it is unknown. The thresholds are those that were in force.
+    """
+
+    id: int
+    created: datetime
+    report: str
+    claim: str
+    claim_hash: str
+    backend: str
+    model: str
+    estimator: str
+    fingerprint: str | None
+    p1: Estimate | None
+    p0: Estimate | None
+    status: Status
+    support_threshold: float
+    contradiction_threshold: float
+    right: bool
+    actual: Status | None = None
+
+    @property
+    def truly_supported(self) -> bool | None:
+        """Whether the claim was truly supported; None if the mark does not say.
+
+        That is so where no probability decided: undetermined, phantom citation, unverifiable. What
+        was wrongly flagged counts as supported, unless `actual` says otherwise.
+        """
+        if self.status not in BY_PROBABILITY or self.p1 is None:
+            return None
+        if self.actual is not None:
+            return self.actual is Status.SUPPORTED if self.actual in BY_PROBABILITY else None
+        return (self.status is Status.SUPPORTED) == self.right
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the mark as a JSON object."""
+        numbers = {name: _numbers(getattr(self, name)) for name in ("p1", "p0")}
+        return asdict(self) | {"created": self.created.isoformat(), **numbers}
+
+
+class Feedback:
+    """Marks in a store; every method may raise `StoreError`."""
+
+    def __init__(self, store: Store) -> None:
+        self._table = FeedbackTable(store)
+
+    def mark(
+        self,
+        report: Report | Mapping[str, Any],
+        claim_id: str,
+        *,
+        right: bool,
+        actual: str | None = None,
+        fingerprint: str | None = None,
+    ) -> Mark:
+        """Keep whether the verdict on a claim was right, in place of what was said before.
+
+        `report` may be the document that `check --json` prints, too. `actual` is the status that
+        would have been right. `fingerprint` is that of the backend, for documents that do not name
+        it. `InputError` if there is no such report, claim or status, or if right and actual do not
+        go together.
+        """
+        document, found = _document(report, fingerprint)
+        try:
+            row = _row(document, _claim(document, claim_id), found)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise _no_report() from None
+        status = _actual(actual, Status(row["status"]), right=right)
+        row |= {"right": right, "actual": status.value if status else None}
+        return _mark(row | {"id": self._table.put(row)})
+
+    def list(self) -> list[Mark]:
+        """Return all marks, the oldest first."""
+        return [_mark(row) for row in self._table.rows()]
+
+    def remove(self, mark_id: int) -> bool:
+        """Remove a mark, and say whether there was one."""
+        return self._table.remove(mark_id)
+
+
+def report_id(document: Mapping[str, Any]) -> str:
+    """Return twelve hexadecimal digits that stand for what a report is about, and for its model.
+
+    The same answer checked again with the same evidence has the same, whatever the thresholds.
+    """
+    return short_hash(_content(document))
+
+
+def to_document(marks: Iterable[Mark]) -> dict[str, Any]:
+    """Return marks as the JSON document `veridical.feedback/1`."""
+    return {"schema": "veridical.feedback/1", "marks": [mark.to_dict() for mark in marks]}
+
+
+# --- reports -> rows -------------------------------------------------------------------------
+
+
+def _document(
+    report: Report | Mapping[str, Any], fingerprint: str | None
+) -> tuple[Mapping[str, Any], str | None]:
+    from veridical.core.assessment import Assessment
+
+    if isinstance(report, Assessment):
+        return report.to_dict(), report.backend.fingerprint
+    if not hasattr(report, "get") or report.get("schema") != REPORT_SCHEMA:
+        raise _no_report()
+    backend = report.get("backend")
+    own = backend.get("fingerprint") if isinstance(backend, dict) else None
+    return report, own or fingerprint
+
+
+def _no_report() -> InputError:
+    msg = f"this is not a report of schema {REPORT_SCHEMA}"
+    return InputError(msg, hint="veridical check --json prints one")
+
+
+def _claim(document: Mapping[str, Any], claim_id: str) -> Mapping[str, Any]:
+    claims: dict[str, Mapping[str, Any]] = {claim["id"]: claim for claim in document["claims"]}
+    if claim_id not in claims:
+        msg = f"the report has no claim {claim_id[:20]!r}"
+        raise InputError(msg, hint=f"It has {', '.join(claims) or 'none at all'}")
+    return claims[claim_id]
+
+
+def _row(
+    document: Mapping[str, Any], claim: Mapping[str, Any], fingerprint: str | None
+) -> dict[str, Any]:
+    backend, policy = document["backend"], document["policy"]
+    key = sha256(b"claims of " + _content(document).encode()).digest()
+    row = {
+        "created": datetime.now(UTC),
+        "report": report_id(document),
+        "claim": claim["id"],
+        "claim_hash": short_hash(claim["text"], key),
+        "backend": backend["name"],
+        "model": backend["model"],
+        "estimator": backend["estimator"],
+        "fingerprint": fingerprint,
+        "p1": _measured(claim["p1"]),
+        "p0": _measured(claim["p0"]),
+        "status": Status(claim["status"]).value,
+        "support_threshold": float(policy["support_threshold"]),
+        "contradiction_threshold": float(policy["contradiction_threshold"]),
+    }
+    _mark(row | {"id": 0, "right": True, "actual": None})  # what cannot be read is never written
+    return row
+
+
+def _content(document: Mapping[str, Any]) -> str:
+    """Return what makes a report the one it is, as text that is always the same."""
+    claims = [_bound(claim) for claim in document["claims"]]
+    backend = [document["backend"][key] for key in ("name", "model", "estimator")]
+    return json.dumps([backend, claims], sort_keys=True)
+
+
+def _bound(claim: Mapping[str, Any]) -> list[Any]:
+    """Return what a claim says and was checked against, not what was found."""
+    # The role of a piece of evidence comes from the status, and that from the thresholds.
+    evidence = [
+        [one[key] for key in ("source", "start", "end", "text")] for one in claim["evidence"]
+    ]
+    keys = ("id", "text", "span", "citations", "windows_scored")
+    return [*(claim[key] for key in keys), evidence]
+
+
+def _measured(estimate: Mapping[str, Any]) -> dict[str, Any] | None:
+    return None if "unmeasured" in estimate else {name: estimate[name] for name in _NUMBERS}
+
+
+def _actual(actual: str | None, status: Status, *, right: bool) -> Status | None:
+    if actual is None:
+        return None
+    known = [one.value for one in Status if one is not Status.UNDETERMINED]
+    if actual not in known:
+        msg = "the actual status is not one that a claim can have"
+        raise InputError(msg, hint=f"Name one of {', '.join(known)}")
+    if (Status(actual) is status) != right:
+        word = "right" if right else "wrong"
+        msg = f"a verdict of {status} is not {word} where {actual} would have been right"
+        raise InputError(msg, hint="Leave the actual status out, or say the other thing")
+    return Status(actual)
+
+
+# --- rows -> marks ---------------------------------------------------------------------------
+
+
+def _mark(row: Mapping[str, Any]) -> Mark:
+    created = row["created"]
+    if created.tzinfo is None:  # SQLite keeps no time zone; what was written is UTC
+        created = created.replace(tzinfo=UTC)
+    return Mark(
+        **{
+            **row,
+            "created": created,
+            "p1": _estimate(row, "p1"),
+            "p0": _estimate(row, "p0"),
+            "status": Status(row["status"]),
+            "actual": None if row["actual"] is None else Status(row["actual"]),
+        }
+    )
+
+
+def _estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
+    numbers = row[name]
+    if numbers is None:
+        return None
+    estimator = Estimator(numbers["estimator"])
+    return Estimate(
+        **{**numbers, "estimator": estimator},
+        model=row["model"],
+        fingerprint=row["fingerprint"] or "unknown",
+    )
+
+
+def _numbers(estimate: Estimate | None) -> dict[str, Any] | None:
+    return None if estimate is None else {name: getattr(estimate, name) for name in _NUMBERS}

@@ -1,0 +1,123 @@
+"""A request as the proxy reads it: what goes on to the upstream, and what to verify with."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from veridical.interfaces.http.proxy.evidence import question_of, sources_of
+from veridical.interfaces.http.proxy.json_places import (
+    Edit,
+    Place,
+    edited,
+    member,
+    members,
+    with_last,
+    without,
+)
+from veridical.interfaces.http.proxy.options import FIELD, FieldError, InForce, read_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from veridical.settings.blocks import ProxySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What a request says: `messages` in the shape of chat completions, under the field `key`.
+
+    `prose` is off in JSON mode, where no mark may stand. `repeatable` is off where another attempt
+    would be written behind the first one.
+    """
+
+    key: str
+    messages: list[object] = field(repr=False)
+    prose: bool
+    repeatable: bool = True
+
+
+def chat_turns(values: Mapping[str, Any]) -> Turns:
+    """Return what a request for a chat completion says."""
+    messages = values.get("messages")
+    return Turns(
+        "messages",
+        messages if isinstance(messages, list) else [],
+        is_prose(values.get("response_format")),
+    )
+
+
+def is_prose(written_as: object) -> bool:
+    """Say whether a format of answers is text, or left out."""
+    kind = written_as.get("type") if isinstance(written_as, dict) else None
+    return kind is None or kind == "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, without our own field.
+
+    `question` is what the user said last, `sources` is the evidence by id.
+    """
+
+    text: str = field(repr=False)
+    options: InForce
+    turns: Turns
+    sources: dict[str, str] = field(repr=False)
+    question: str | None = field(repr=False)
+
+    @property
+    def prose(self) -> bool:
+        """Whether the answer is to be text, not JSON."""
+        return self.turns.prose
+
+    @property
+    def body(self) -> bytes:
+        """What goes on to the upstream."""
+        return self.text.encode()
+
+    def again(self, answer: str, guidance: str) -> bytes:
+        """Return the request with an answer to it, and with what to correct in that, at its end."""
+        turns = [{"role": "assistant", "content": answer}, {"role": "user", "content": guidance}]
+        place = member(self.text, 0, self.turns.key)
+        if place is None:
+            msg = "the request has no turns"
+            raise ValueError(msg)
+        if isinstance(place.value, str):
+            whole = json.dumps([{"role": "user", "content": place.value}, *turns])
+            edit = Edit(place.start, place.end, whole)
+        else:
+            edit = with_last(self.text, ",".join(map(json.dumps, turns)), start=place.start)
+        return edited(self.text, [edit]).encode()
+
+
+def read(
+    body: bytes, settings: ProxySettings, turns_of: Callable[[Mapping[str, Any]], Turns]
+) -> Asked | None:
+    """Return a request; None if it cannot be read, which is then for the upstream to say.
+
+    `FieldError` if our own field is wrong.
+    """
+    try:
+        text = body.decode()
+        places = members(text, whole=True)
+    except (ValueError, RecursionError):
+        return None
+    ours = [place for place in places if place.key == FIELD]
+    if len(ours) > 1:
+        msg = "the field stands there twice"
+        raise FieldError(msg)
+    options = read_options(ours[0].value if ours else None, settings)
+    turns = turns_of({place.key: place.value for place in places})
+    return Asked(
+        _forwarded(text, places, ours),
+        options,
+        turns,
+        options.documents | sources_of(turns.messages, options.roles),
+        question_of(turns.messages),
+    )
+
+
+def _forwarded(text: str, places: list[Place], ours: list[Place]) -> str:
+    return without(text, places, ours[0]) if ours else text

@@ -1,0 +1,217 @@
+"""What the gate decides, put into effect: facts are stored, moved up, queued or refused."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from veridical.errors import StoreError, StoreLockedError
+from veridical.memory.checking import UNSTATED, Checker, no_fact
+from veridical.memory.decision import REDUCTION, Decision, Refusal, State, ungated
+from veridical.memory.gate import GateResult
+from veridical.memory.queue_worker import conflicts
+from veridical.memory.rows import decided, fact_row, origins, rejection_row, same_key, to_fact
+from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered, Tier
+from veridical.memory.waiting import STORE_LOCKED
+from veridical.store.memory import DEPENDS_ON, Filter, MemoryTables, NewFact
+from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.types import Source
+    from veridical.memory.rows import Statement
+    from veridical.memory.values import Fact
+    from veridical.memory.waiting import Waiting
+    from veridical.store.memory import Row
+
+logger = logging.getLogger(__name__)
+
+_TIERS = list(Tier)
+
+
+class Admission:
+    """Lets facts into the memory, and up its tiers."""
+
+    def __init__(
+        self, facts: MemoryTables, queue: MemoryQueue, checker: Checker, waiting: Waiting
+    ) -> None:
+        self._facts = facts
+        self._waiting = waiting
+        self._queue = queue
+        self._checker = checker
+
+    def remember(
+        self,
+        said: Statement,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        started: float,
+    ) -> Remembered:
+        """Store a fact if its evidence carries it; `started` is when its time began.
+
+        One that is there already is verified again unless it is verified, and stays one. What
+        cannot be written because the store is locked waits beside it.
+        """
+        key = same_key(said, given, rests_on)
+        try:
+            there = self._facts.find(Filter(key=key, retracted=False, limit=1))
+            texts = {source.id: source.text for source in given.values()}
+            evidence = self._checker.evidence(texts, rests_on)
+        except StoreLockedError:
+            result = self._undecided(said)
+            return self._written(said, given, rests_on, result, key)
+        if there:
+            return self._again(to_fact(there[0]), said.tier, started)
+        result = self._checker.check(
+            said.text, evidence, said.stated, keys=said.keys, without=rests_on, started=started
+        )
+        if result.decision.refusal is not None:
+            note = rejection_row(
+                said.text, said.tier, said.stated, len(evidence), result, origin="remember"
+            )
+            self._note(note)
+            return _rejected(result)
+        return self._written(said, given, rests_on, result, key)
+
+    def _undecided(self, said: Statement) -> GateResult:
+        """Return what becomes of a fact whose evidence and like cannot be read now."""
+        gate = self._checker.gate
+        stated = UNSTATED if said.stated is None else said.stated
+        if gate is None:
+            return GateResult(ungated(stated if said.stated is not None else stated * REDUCTION))
+        reduced = gate.stated(said.stated) * REDUCTION
+        return GateResult(Decision(STORE_LOCKED, reduced, State.UNVERIFIED, queue=True))
+
+    def _again(self, fact: Fact, tier: Tier, started: float) -> Remembered:
+        """Return what becomes of a fact that is there already."""
+        goal = max(fact.tier, tier, key=_TIERS.index)
+        if goal == fact.tier and (fact.state is State.VERIFIED or self._checker.gate is None):
+            return replace(_kept(fact, None), verification=fact.verification)
+        return self.promote(fact, goal, started)
+
+    def _written(
+        self,
+        said: Statement,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        result: GateResult,
+        key: str,
+    ) -> Remembered:
+        row = fact_row(said, result.decision, result.verification, key)
+        new = NewFact(
+            fact=row,
+            roles=[
+                (each.role, key, each.entity)
+                for each, key in zip(said.participants, said.keys, strict=True)
+            ],
+            origins=origins(given, result),
+            links=[*((DEPENDS_ON, fact) for fact in rests_on), *conflicts(result)],
+            queue=_waiting(result),
+        )
+        try:
+            same = self._put(new, rests_on)
+        except StoreLockedError:
+            self._waiting.keep(new)
+            logger.warning("a fact waits for the store's lock")
+            return replace(
+                _kept(_fact(new), result), outcome=Outcome.QUEUED, reason=STORE_LOCKED, pending=True
+            )
+        return _kept(_fact(new) if same is None else self._checker.fact(same), result)
+
+    def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> str | None:
+        """Write a fact; return the id of the same one if somebody else has just written it.
+
+        What it contradicts may be gone meanwhile, what it rests on may not.
+        """
+        put = self._facts.put(new)
+        if gone := put.missing.intersection(rests_on):
+            raise no_fact(next(iter(gone)))
+        if put.missing:
+            kept = [link for link in new.links if link[1] not in put.missing]
+            return self._put(replace(new, links=kept), rests_on)
+        return put.same
+
+    def _note(self, row: Row) -> None:
+        """Log and record a rejection; one that cannot be recorded is a rejection all the same."""
+        logger.info("a fact was rejected: %s, %s", row["error"], row["reason"])
+        try:
+            self._queue.reject(row)
+        except StoreError as error:
+            logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its trace says no more
+
+    def promote(self, fact: Fact, goal: Tier, started: float) -> Remembered:
+        """Move a fact up if its evidence carries it; see `Memory.promote`."""
+        if self._checker.gate is None:
+            self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
+            pending = any(row["id"] == fact.id for row in self._queue.rows())
+            return replace(_kept(self._checker.fact(fact.id), None), pending=pending)
+        evidence = self._checker.evidence_of(fact)
+        result = self._checker.check_again(fact, evidence, started=started)
+        decision = result.decision
+        changes = decided(decision, result.verification)
+        if decision.refusal is not None:
+            note = rejection_row(
+                fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
+            )
+            logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
+            if fact.state is State.QUEUED:  # it was never let in
+                self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
+                return _rejected(result)
+            self._settle(fact, Settled(changes=changes, rejection=note))
+            return replace(_rejected(result), fact=self._checker.fact(fact.id))
+        if decision.queue:
+            waits = (_waiting(result) or {}) | {"tier": None if goal == fact.tier else goal.value}
+            self._settle(fact, Settled(queue=waits))
+        else:
+            done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
+            self._settle(fact, done)
+        return _kept(self._checker.fact(fact.id), result)
+
+    def _settle(self, fact: Fact, done: Settled) -> None:
+        if not self._queue.settle(fact.id, done):
+            raise no_fact(fact.id)
+
+
+def _fact(new: NewFact) -> Fact:
+    """Return the fact that a row is of."""
+    named = [{"role": role, "name": name} for role, _, name in new.roles]
+    return to_fact(new.fact | {"roles": named, "provenance": new.origins})
+
+
+def _kept(fact: Fact, result: GateResult | None) -> Remembered:
+    decision = result.decision if result else None
+    return Remembered(
+        Outcome.QUEUED if fact.state is State.QUEUED else Outcome.STORED,
+        decision.reason if decision else fact.reason,
+        decision.confidence if decision else fact.confidence,
+        fact,
+        pending=decision is not None and decision.queue,
+        verification=result.verification if result else None,
+    )
+
+
+def _rejected(result: GateResult) -> Remembered:
+    decision, found = result.decision, result.verification
+    if decision.refusal is Refusal.CONTRADICTED:
+        error: FactContradicted | FactNotGrounded = FactContradicted(
+            "the evidence of the fact opposes it", hint="Correct the fact, or its sources"
+        )
+    else:
+        gap = f", gap {found.gap_bits:.2f} bits" if found and found.gap_bits is not None else ""
+        error = FactNotGrounded(
+            f"the evidence of the fact does not carry it ({decision.reason}{gap})",
+            hint="Pass evidence that states it, or state it with less confidence",
+        )
+    return Remembered(
+        Outcome.REJECTED, decision.reason, decision.confidence, error=error, verification=found
+    )
+
+
+def _waiting(result: GateResult) -> Row | None:
+    """Return the row of the queue for a fact that is to be verified later."""
+    if not result.decision.queue:
+        return None
+    return new_queue_row(result.decision.reason, wait_s=result.retry_after_s or 0.0)

@@ -1,0 +1,164 @@
+"""Working off the queue: each fact by one worker, again after a while if it cannot be measured."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from secrets import token_hex
+from time import perf_counter, time
+from typing import TYPE_CHECKING
+
+from veridical.errors import ConfigurationError, InputError
+from veridical.memory.decision import Decision, State
+from veridical.memory.gate import GateResult
+from veridical.memory.rows import decided, rejection_row, to_fact
+from veridical.memory.values import Tier, Worked
+from veridical.store.memory import Filter, MemoryTables
+from veridical.store.memory_queue import MemoryQueue, Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from veridical.memory.checking import Checker
+    from veridical.memory.values import Fact
+    from veridical.store.memory import Row
+
+logger = logging.getLogger(__name__)
+
+CONTRADICTS = "contradicts"
+"""The label of a link to a fact that was in memory already when it was contradicted."""
+
+MOST_ATTEMPTS = 5
+"""How often a fact is tried before it is given up."""
+
+FIRST_WAIT_S = 30.0
+"""Seconds until a fact is tried for the second time; each further wait is four times as long."""
+
+LEASE_S = 60.0
+"""Seconds for which a fact is its worker's, beyond the time it may take to verify it.
+
+That long others leave alone what a worker had claimed that was killed.
+"""
+
+_TIERS = list(Tier)
+
+
+def work_off(  # noqa: PLR0913 -- what it works on, and how far
+    facts: MemoryTables,
+    queue: MemoryQueue,
+    checker: Checker,
+    *,
+    limit: int | None,
+    early: bool,
+    timeout_s: float,
+    watch: Callable[[str, Decision], object] | None,
+) -> Worked:
+    """Verify what waits; see `Memory.verify_pending`."""
+    if checker.gate is None:
+        msg = "the memory has no gate to verify anything"
+        hint = "Set hallucination.enabled and hallucination.memory_gate.enabled to true"
+        raise ConfigurationError(msg, hint=hint)
+    worker, begun = token_hex(8), time()
+    done: Counter[str] = Counter()
+    while limit is None or done.total() < limit:
+        now = time()
+        row = queue.claim(
+            worker,
+            now=now,
+            until=now + timeout_s + LEASE_S,
+            early_before=begun if early else None,
+        )
+        if row is None:
+            break
+        name, decision = _Work(facts, queue, checker, worker).on(row, timeout_s)
+        done[name] += 1
+        if watch is not None and decision is not None:
+            watch(name, decision)
+    return replace(Worked(**done), waiting=len(queue.rows()))
+
+
+class _Work:
+    """What one worker does with one fact."""
+
+    def __init__(
+        self, facts: MemoryTables, queue: MemoryQueue, checker: Checker, worker: str
+    ) -> None:
+        self._facts = facts
+        self._queue = queue
+        self._checker = checker
+        self._worker = worker
+
+    def on(self, row: Row, timeout_s: float) -> tuple[str, Decision | None]:
+        """Verify a fact and write down what came out; return the name of its count, and why.
+
+        What was lost has no reason.
+        """
+        found = self._facts.find(Filter(ids=[row["id"]], limit=1))
+        if not found:
+            return "lost", None
+        fact = to_fact(found[0])
+        result, sources = self._verified(fact, timeout_s)
+        name, settled = _settled(row, fact, result, sources)
+        if not self._queue.settle(fact.id, settled, worker=self._worker):
+            return "lost", None
+        return name, result.decision
+
+    def _verified(self, fact: Fact, timeout_s: float) -> tuple[GateResult, int]:
+        """Return what the gate says, and how many texts there were to verify the fact against."""
+        started = perf_counter()
+        try:
+            evidence = self._checker.evidence_of(fact)
+            result = self._checker.check_again(fact, evidence, started=started, timeout_s=timeout_s)
+        except InputError as error:  # an entry that cannot be verified must not hold up the others
+            logger.warning("a fact could not be verified: %s", type(error).__name__)
+            confidence = fact.confidence
+            decision = Decision("input_error", confidence, fact.state, queue=True)
+            return GateResult(decision), 0
+        return result, len(evidence)
+
+
+def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[str, Settled]:
+    """Return what becomes of a fact of the queue, and the name of its count."""
+    decision = result.decision
+    if decision.queue:
+        return _retried(row, result)
+    promoted = row["tier"] is not None
+    goal = max(fact.tier, Tier(row["tier"]), key=_TIERS.index) if promoted else fact.tier
+    changes = decided(decision, result.verification)
+    if decision.refusal is None:
+        # Only a promotion writes the tier: with the gate off the fact may have gone up meanwhile.
+        moved = {"tier": goal.value} if promoted else {}
+        done = Settled(changes=changes | moved, links=conflicts(result))
+        return ("verified" if decision.state is State.VERIFIED else "unsupported"), done
+    origin = "promote" if promoted else "queue"
+    note = rejection_row(fact.text, goal, fact.stated, sources, result, origin=origin, fact=fact.id)
+    logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
+    if promoted and fact.state is not State.QUEUED:  # it stays where it was
+        return "rejected", Settled(changes=changes, rejection=note)
+    return "rejected", Settled(rejection=note, removed_at=datetime.now(UTC))
+
+
+def _retried(row: Row, result: GateResult) -> tuple[str, Settled]:
+    attempts = row["attempts"] + 1
+    given_up = attempts >= MOST_ATTEMPTS
+    now = time()
+    wait_s = max(FIRST_WAIT_S * 4 ** (attempts - 1), result.retry_after_s or 0.0)
+    kept = {name: row[name] for name in ("tier", "created")}
+    again = kept | {
+        "reason": result.decision.reason,
+        "attempts": attempts,
+        "tried": now,
+        "due": now + wait_s,
+        "given_up": given_up,
+    }
+    if given_up:
+        logger.warning("a fact was given up after %d attempts: %s", attempts, again["reason"])
+    return ("given_up" if given_up else "retried"), Settled(queue=again)
+
+
+def conflicts(result: GateResult) -> list[tuple[str, str]]:
+    """Return links to the facts in memory that a fact contradicts."""
+    found = result.verification.conflicts if result.verification else ()
+    return [(CONTRADICTS, each.fact) for each in found]

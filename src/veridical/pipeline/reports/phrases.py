@@ -1,0 +1,332 @@
+"""What the reports say in words: one vocabulary for the terminal, the page, SARIF and JUnit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from veridical.core.assessment import Outcome
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.types import Exclusion, Skip
+from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
+from veridical.pipeline.reports.escaping import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from veridical.core.assessment import Assessment, Savings
+    from veridical.core.types import Citation, ClaimExtraction
+    from veridical.core.verdicts import QuantityDifference, Verdict
+
+EXCLUDED = "excluded"
+"""The tone of a span that is kept in the report but not verified."""
+
+PLEASE_LOOK = "This is not sure: please look."
+"""What is said of every verdict that somebody should look at."""
+
+
+def unsure(status: str) -> str:
+    """Return the tone of verdicts of a status that are not sure."""
+    return f"{status}_unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Label and marks of a tone; `ascii_mark` is for terminals that know no more.
+
+    A tone is a status, or a status with `_unsure` behind it.
+    """
+
+    label: str
+    mark: str
+    ascii_mark: str
+    meaning: str
+
+
+_LOOKS: Mapping[str, Look] = {
+    Status.SUPPORTED: Look("supported", "✓", "+", "The evidence states the claim."),
+    Status.CONTRADICTED: Look("contradicted", "✗", "x", "The evidence opposes the claim."),
+    Status.PARTIALLY_SUPPORTED: Look(
+        "partially supported", "◐", "%", "The evidence carries some of the claim, not all of it."
+    ),
+    Status.UNSUPPORTED: Look("unsupported", "○", "o", "The evidence does not state the claim."),
+    Status.PHANTOM_CITATION: Look(
+        "phantom citation", "†", "!", "The claim cites a source that does not exist."
+    ),
+    Status.UNVERIFIABLE: Look(
+        "unverifiable", "≈", "~", "The claim is too vague to be true or false."
+    ),
+    Status.UNDETERMINED: Look(
+        "undetermined", "?", "?", "The claim could not be measured: neither a pass nor a fail."
+    ),
+    EXCLUDED: Look("not checked", "·", ".", "No assertion, or left out by the mode; kept here."),
+}
+
+
+def _unsure(look: Look) -> Look:
+    return Look(
+        f"{look.label}, unsure",
+        f"?{look.mark}",
+        f"?{look.ascii_mark}",
+        f"{look.meaning} {PLEASE_LOOK}",
+    )
+
+
+def _both(status: str, look: Look) -> Mapping[str, Look]:
+    """Return the looks of a status: of sure verdicts and, where there are such, of unsure ones."""
+    if status not in DECIDED_BY_EVIDENCE:
+        return {status: look}
+    return {status: look, unsure(status): _unsure(look)}
+
+
+LOOKS: Mapping[str, Look] = {
+    tone: look for status, found in _LOOKS.items() for tone, look in _both(status, found).items()
+}
+
+URGENCY = (
+    Status.CONTRADICTED.value,
+    Status.PHANTOM_CITATION.value,
+    Status.UNSUPPORTED.value,
+    Status.PARTIALLY_SUPPORTED.value,
+    *(unsure(status) for status in DECIDED_BY_EVIDENCE if status is not Status.SUPPORTED),
+    Status.UNVERIFIABLE.value,
+    Status.UNDETERMINED.value,
+    unsure(Status.SUPPORTED),
+    Status.SUPPORTED.value,
+    EXCLUDED,
+)
+"""The tones in the order in which they colour a stretch of text that several claims share."""
+
+NOTES: Mapping[Note, str] = {
+    Note.EVIDENCE_INDEPENDENT: (
+        "As probable without the cited evidence as with it: the citation does no work."
+    ),
+    Note.CONFIDENCE_NOT_JUSTIFIED: "The evidence does not pay for the confidence of the claim.",
+    Note.SUPPORTED_BY_UNCITED_SOURCE: "A source that the claim does not cite supports it.",
+    Note.PARTLY_SCORED: "Only some of the evidence was scored for this claim.",
+    Note.OVER_EXTRAPOLATION: (
+        "Claims a stronger number, scope, quantifier or certainty than the evidence has."
+    ),
+    Note.ANSWER_CUT_OFF: "The answer was cut off here, at the model's limit on tokens.",
+}
+
+_UNMEASURED: Mapping[UnmeasuredReason, str] = {
+    UnmeasuredReason.TIMEOUT: "the backend took too long",
+    UnmeasuredReason.RATE_LIMITED: "the backend is rate limited",
+    UnmeasuredReason.BACKEND_ERROR: "the backend failed",
+    UnmeasuredReason.MALFORMED_REPLY: "the backend's reply made no sense",
+    UnmeasuredReason.CONTEXT_TOO_LONG: "the evidence is too long for the backend",
+    UnmeasuredReason.DISABLED: "switched off",
+    UnmeasuredReason.LANGUAGE_NOT_SUPPORTED: (
+        "it is in a language that the backend does not read; a language model backend may"
+    ),
+}
+
+_EXCLUSIONS: Mapping[Exclusion, str] = {
+    Exclusion.QUESTION: "a question",
+    Exclusion.INSTRUCTION: "an instruction",
+    Exclusion.GREETING: "a greeting",
+    Exclusion.HEDGED: "hedged, so it asserts nothing",
+    Exclusion.HEADING: "a heading",
+    Exclusion.CODE: "code",
+}
+
+_SKIPS: Mapping[Skip, str] = {
+    Skip.NOT_SAMPLED: "not in the sample",
+    Skip.NOT_CRITICAL: "no number, name, negation or word of certainty in it",
+    Skip.OVER_LIMIT: "over the limit of claims",
+}
+
+
+def tone(verdict: Verdict) -> str:
+    """Return the key of `LOOKS` for a verdict: its status, sure or unsure, or `EXCLUDED`."""
+    if not verdict.checked:
+        return EXCLUDED
+    return unsure(verdict.status) if verdict.please_look else verdict.status.value
+
+
+def asked(verdict: Verdict) -> bool:
+    """Say whether a backend was, or should have been, asked about the claim."""
+    return isinstance(verdict.p1, Estimate) or verdict.status is Status.UNDETERMINED
+
+
+def unmeasured(measurement: Unmeasured) -> str:
+    """Say why there is no number, with its reason code."""
+    return f"{_UNMEASURED[measurement.reason]} ({measurement.reason.value})"
+
+
+def rule(verdict: Verdict) -> str:
+    """Return the name of the deciding rule as words."""
+    return " ".join(verdict.rule.replace("_", " ").replace(":", ": ").split())
+
+
+def reason(verdict: Verdict) -> str:
+    """Say in one sentence why the verdict is what it is, in another one if it is not sure."""
+    return f"{_reason(verdict)} {PLEASE_LOOK}" if verdict.please_look else _reason(verdict)
+
+
+def _reason(verdict: Verdict) -> str:
+    if why := _not_checked(verdict):
+        return f"Not checked: {why}."
+    match verdict.status:
+        case Status.UNDETERMINED:
+            return _undetermined(verdict)
+        case Status.PHANTOM_CITATION:
+            return _phantom(verdict)
+        case Status.PARTIALLY_SUPPORTED:
+            return _partial(verdict)
+        case Status.UNSUPPORTED:
+            return "The evidence neither states nor opposes the claim."
+        case _:
+            meaning = LOOKS[verdict.status].meaning
+            return _difference(verdict.difference) if verdict.difference else meaning
+
+
+def _difference(found: QuantityDifference) -> str:
+    claimed, stated = one_line(found.claimed), one_line(found.stated)
+    return f"The claim says “{claimed}” where the evidence says “{stated}”."
+
+
+def _not_checked(verdict: Verdict) -> str:
+    claim = verdict.claim
+    if claim.excluded is not None:
+        return _EXCLUSIONS[claim.excluded]
+    return "" if claim.skipped is None or verdict.checked else _SKIPS[claim.skipped]
+
+
+def citation(cite: Citation) -> str:
+    """Return the id of a citation, saying so if no source has it."""
+    return cite.id if cite.resolved else f"{cite.id} (no such source)"
+
+
+def windows(verdict: Verdict) -> str:
+    """Say how much of the evidence was scored, and where it is."""
+    places = [f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored]
+    total = count(verdict.windows_total, "window")
+    joined = len(verdict.stitched_scored)
+    stitched = f"{count(joined, 'sentence')} joined into passages" if joined else ""
+    if stitched and not places:
+        return f"{stitched}, out of {total}"
+    windows = f"{len(places)} of {total}: {'; '.join(places) or 'none'}"
+    return f"{windows}; and {stitched}" if stitched else windows
+
+
+def phantoms(verdict: Verdict) -> tuple[str, ...]:
+    """Return the ids that the claim cites and no source has, in order, each once."""
+    return tuple(dict.fromkeys(cite.id for cite in verdict.citations if not cite.resolved))
+
+
+def _undetermined(verdict: Verdict) -> str:
+    if verdict.rule == "derived_quantity":
+        return "A quantity of the claim follows from two of the evidence: please look yourself."
+    p1 = verdict.p1
+    why = unmeasured(p1) if isinstance(p1, Unmeasured) else "no decision was reached"
+    return f"Could not be measured: {why}."
+
+
+def _phantom(verdict: Verdict) -> str:
+    ids = phantoms(verdict)
+    if not ids:
+        return LOOKS[Status.PHANTOM_CITATION].meaning
+    verb = "is not a source" if len(ids) == 1 else "are not sources"
+    return f"Cites {', '.join(ids)}, which {verb} of this answer."
+
+
+def _partial(verdict: Verdict) -> str:
+    if Note.OVER_EXTRAPOLATION in verdict.notes:
+        return "The evidence carries a weaker form of the claim only."
+    if not verdict.parts:
+        return LOOKS[Status.PARTIALLY_SUPPORTED].meaning
+    supported = sum(part.status is Status.SUPPORTED for part in verdict.parts)
+    verb = "is" if supported == 1 else "are"
+    return f"{supported} of {len(verdict.parts)} parts {verb} supported."
+
+
+def headline(assessment: Assessment) -> str:
+    """Return the outcome in one sentence, with its denominator."""
+    summary = assessment.summary
+    checked = count(summary.claims_checked, "checked claim")
+    left_out = sum(n for name, n in summary.skipped.items() if name in set(Skip))
+    if left_out:
+        checked += f" ({left_out:,} more not verified, by mode or limit)"
+    if summary.hedged:
+        checked += f" ({summary.hedged:,} more hedged, so not verified)"
+    lost = summary.by_status.get(Status.UNDETERMINED, 0)
+    match summary.outcome:
+        case Outcome.FLAGGED:
+            return f"{_flagged(assessment, checked)}{_lost(lost)}"
+        case Outcome.UNDETERMINED if not lost:
+            return f"Undetermined: most of the answer is hedged; {checked}, none flagged"
+        case Outcome.UNDETERMINED:
+            return f"Undetermined: {lost} of {checked} could not be measured"
+        case Outcome.GROUNDED:
+            unsure = summary.passed.unsure
+            return f"Grounded: {checked}, none flagged{f'; {unsure:,} unsure' if unsure else ''}"
+        case Outcome.NOTHING_TO_CHECK if summary.hedged:
+            return f"Nothing to check: all that the answer states is hedged ({summary.hedged:,})"
+        case Outcome.NOTHING_TO_CHECK:
+            return "Nothing to check: no checkable claim in this answer"
+
+
+def _flagged(assessment: Assessment, checked: str) -> str:
+    """Say how many claims are flagged; if that is sure of none, that there is no sure error."""
+    unsure = sum(not verdict.sure for verdict in assessment.flagged)
+    flagged = len(assessment.flagged)
+    if unsure == flagged:
+        verb = "needs" if unsure == 1 else "need"
+        return f"No sure errors: {unsure:,} of {checked} {verb} a look"
+    return f"Flagged: {flagged:,} of {checked}{f', {unsure:,} of them unsure' if unsure else ''}"
+
+
+def _lost(lost: int) -> str:
+    return f"; {lost:,} could not be measured" if lost else ""
+
+
+def denominators(assessment: Assessment) -> str:
+    """Say how much was checked out of how much, and what was skipped and why."""
+    summary = assessment.summary
+    extracted = count(summary.claims_extracted, "claim")
+    sentences = count(summary.sentences, "sentence")
+    skipped = [f"{n} {name.replace('_', ' ')}" for name, n in summary.skipped.items() if n]
+    tail = f"; skipped: {', '.join(skipped)}" if skipped else ""
+    return f"{summary.claims_checked} of {extracted} checked, from {sentences}{tail}"
+
+
+def tally(assessment: Assessment) -> tuple[tuple[str, int], ...]:
+    """Return the tones that occur among checked claims and how often, supported first."""
+    found = Counter(tone(verdict) for verdict in assessment.claims if verdict.checked)
+    return tuple((key, found[key]) for key in LOOKS if key in found)
+
+
+def savings(saved: Savings) -> str:
+    """Say how much of a check the second backend of a cascade was spared."""
+    asked = f"asked {saved.asked_second:,} of {count(saved.asked_first, 'time')}"
+    stood_in = f", the first stood in for {saved.stood_in:,}" if saved.stood_in else ""
+    return f"the second backend was spared {saved.saved or 0.0:.0%} ({asked}{stood_in})"
+
+
+def extraction(found: ClaimExtraction) -> str:
+    """Say who found the claims, what of the text model's was dropped, and what the rules did."""
+    if found.pieces == 0:
+        return f"claims by the rules, nothing for {found.model} to take apart"
+    why = f" ({found.fallback.value})" if found.fallback else ""
+    if found.fallen_back == found.pieces:
+        return f"claims by the rules, as {found.model} gave none that could be read{why}"
+    dropped = {
+        "not in the answer": found.dropped_unanchored,
+        "not what it says": found.dropped_unfaithful,
+        "no assertion": found.dropped_excluded,
+        "twice": found.dropped_repeated,
+    }
+    lost = [f"{n:,} {name}" for name, n in dropped.items() if n]
+    said = f"claims by {found.model}: {found.proposed:,} proposed"
+    said += f", dropped {', '.join(lost)}" if lost else ""
+    said += f"; {found.filled:,} put back by the rules" if found.filled else ""
+    fallen = f"{found.fallen_back:,} of {count(found.pieces, 'piece')} left to them{why}"
+    return f"{said}; {fallen}" if found.fallen_back else said
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number and its noun in the right number."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

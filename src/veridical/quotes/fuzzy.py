@@ -1,0 +1,246 @@
+"""Quotes that are only nearly in a text: similar letter by letter, and saying the same.
+
+The similarity is rapidfuzz's `partial_ratio`: of the windows of the text as long as the quote, the
+greatest share of characters in common, in order. It is computed only where an index finds that a
+window could reach the threshold, which decides the same. A window in which a number or the polarity
+differs is no match, however similar.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from veridical.core.fact_tokens import Word, words
+from veridical.core.types import Span
+from veridical.errors import MissingExtraError
+from veridical.quotes.fact_diff import Change, blocks, change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
+
+    from veridical.quotes.prepared import PreparedSource
+    from veridical.quotes.trigram_index import Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A stretch of a normal form that nearly is the quote; `change` says why it is no match."""
+
+    span: Span
+    score: float
+    change: Change | None = None
+
+
+def rapidfuzz_or_raise() -> ModuleType:
+    """Return `rapidfuzz.fuzz`; `MissingExtraError` if it is not installed."""
+    try:
+        from rapidfuzz import fuzz
+    except ImportError:
+        msg = "matching quotes in the mode 'fuzzy' needs rapidfuzz"
+        raise MissingExtraError(msg, hint="Run: pip install 'veridical[quotes]'") from None
+    return fuzz
+
+
+_MOST_TRIED = 6
+"""Places that are tried before all of the text is searched."""
+
+
+def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near | None:
+    """Return a match, not always the best, where a few words of a quote stand; None if none is.
+
+    `nearest` finds one wherever this does, and takes longer.
+    """
+    size, text = len(quote), source.normal
+    if len(text) < 2 * size:
+        return None
+    from rapidfuzz.distance import LCSseq
+
+    tried: list[int] = []
+    reach = int(size * (1 - threshold)) + 1
+    least = threshold * size - reach
+    for start in source.starts(quote):
+        if any(abs(start - other) <= reach for other in tried):
+            continue
+        tried.append(start)
+        # A window further on by one character has at most one more in common with the quote.
+        if LCSseq.similarity(quote, text[max(start, 0) : start + size]) >= least:
+            stretch = max(start - reach, 0), min(start + size + reach, len(text))
+            best = _best_of(quote, text, [stretch], threshold)
+            near = best and _examined(quote, text, best)
+            if near and near.change is None:
+                return near
+        if len(tried) == _MOST_TRIED:
+            break
+    return None
+
+
+def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None:
+    """Return the best match of a normal form; else the best that is refused; None if none is near.
+
+    `threshold` is the least score, from 0.5 to 1.
+    """
+    if not quote or not source.normal:
+        return None
+    text = source.normal
+    if len(text) < 2 * len(quote):
+        window = _best(quote, text, threshold)
+        found = [_examined(quote, text, window)] if window else []
+    else:
+        whole = [(0, len(text))]
+        spans = source.grams.candidates(quote, threshold)
+        found = _in_turn(quote, text, whole if spans is None else spans, threshold)
+    best = max(found, key=lambda near: (near.change is None, near.score), default=None)
+    if best is not None and best.change is not None:
+        return near_by_words(quote, source, threshold) or best
+    return best
+
+
+# --- similar windows -------------------------------------------------------------------------
+
+_MOST_REFUSED = 16
+"""Windows that are refused before the search ends."""
+
+
+class Window(NamedTuple):
+    """A stretch of a text that is as long as the quote, and what they have in common, 0 to 1."""
+
+    start: int
+    end: int
+    score: float
+
+
+def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: float) -> list[Near]:
+    """Return the windows examined: the best first, then, as long as they are refused, others."""
+    found: list[Near] = []
+    while len(found) < _MOST_REFUSED:
+        window = _best_of(quote, text, stretches, threshold, at_ends=not found)
+        if window is None:
+            break
+        found.append(_examined(quote, text, window))
+        if found[-1].change is None:
+            break
+        sides = [side for stretch in stretches for side in _without(stretch, window)]
+        stretches = [side for side in sides if side[1] - side[0] >= threshold * len(quote)]
+    return found
+
+
+def _without(stretch: Stretch, window: Window) -> Sequence[Stretch]:
+    """Return what is left of a stretch, before and after a window."""
+    start, end = stretch
+    if window.end <= start or end <= window.start:
+        return [stretch]
+    return [(start, max(window.start, start)), (min(window.end, end), end)]
+
+
+def _best_of(
+    quote: str, text: str, spans: Sequence[Stretch], threshold: float, *, at_ends: bool = False
+) -> Window | None:
+    """Return the best of the windows in some stretches, if it is good enough.
+
+    `at_ends` adds the windows that the ends of the text cut short.
+    """
+    size = len(quote)
+    # The first characters there are, which text rarely has, are quickest to compare with.
+    # Between paddings no window is cut short, as only those at the ends of the text may be.
+    padding = next(char for char in map(chr, range(0xFFFF)) if char not in quote) * size
+    first, last = ((0, size), (len(text) - size, len(text))) if at_ends else ((0, 0), (0, 0))
+    pieces = [first, *spans, last]
+    best = _best(quote, padding.join([text[a:b] for a, b in pieces]), threshold)
+    return best and _moved_back(best, pieces, size)
+
+
+def _moved_back(window: Window, pieces: Sequence[Stretch], padding: int) -> Window:
+    """Return a window of the pieces, joined by paddings, as one of the text."""
+    at = 0
+    for start, end in pieces:
+        if window.start < at + end - start and at < window.end:
+            break
+        at += end - start + padding
+    shift = start - at
+    return Window(max(window.start + shift, start), min(window.end + shift, end), window.score)
+
+
+def _best(quote: str, text: str, threshold: float) -> Window | None:
+    cutoff = 100 * threshold - 1e-6  # rapidfuzz counts to 100; it must not round us out
+    found = rapidfuzz_or_raise().partial_ratio_alignment(quote, text, score_cutoff=cutoff)
+    if found is None or found.score / 100 < threshold:
+        return None
+    # A text shorter than the quote is looked for in it.
+    start, end = (found.dest_start, found.dest_end) if len(text) > len(quote) else (0, len(text))
+    return Window(start, end, found.score / 100)
+
+
+# --- what a window says ----------------------------------------------------------------------
+
+_CONTEXT, _CONTEXT_OF_WORD = 80, 20
+"""Characters on either side of a window in which words that it cuts are looked for: at most, and
+for each word of the quote that differs there."""
+
+
+def _examined(quote: str, text: str, window: Window) -> Near:
+    """Return the window as whole words that the quote has, and what the quote changes in them."""
+    said = words(quote)
+    around, first, last = _words_around(text, window, 0)
+    differing = list(blocks(_texts(said), _texts(around[first:last])))
+    at_edge = max((len(q) for q, _ in differing if q.start == 0 or q.stop == len(said)), default=0)
+    if at_edge:
+        context = min(at_edge * _CONTEXT_OF_WORD, _CONTEXT)
+        around, first, last = _words_around(text, window, context)
+    first, last, differing = _trimmed(first, last, differing, len(said), len(around))
+    changes = (
+        change(_texts(said[q.start : q.stop]), _texts(around[s.start : s.stop]))
+        for q, s in differing
+    )
+    found = next(filter(None, changes), None)
+    if first >= last:
+        return Near(Span(window.start, window.end), window.score, found)
+    start, end = around[first].start, around[last - 1].end
+    # What stands around the outer words of the quote, such as a full stop, belongs to it.
+    start -= _shared(
+        reversed(quote[: said[0].start]), reversed(text[max(start - _CONTEXT, 0) : start])
+    )
+    end += _shared(quote[said[-1].end :], text[end : end + _CONTEXT])
+    return Near(Span(start, end), window.score, found)
+
+
+def _words_around(text: str, window: Window, context: int) -> tuple[list[Word], int, int]:
+    """Return the words around a window; the first and the last, exclusive, that it touches."""
+    lo = text.rfind(" ", 0, max(window.start - context, 0)) + 1
+    most = min(window.end + context + _CONTEXT, len(text))
+    space = text.find(" ", window.end + context, most)
+    around = words(text, lo, most if space < 0 else space)
+    inside = [i for i, w in enumerate(around) if w.start < window.end and window.start < w.end]
+    return (around, inside[0], inside[-1] + 1) if inside else (around, 0, 0)
+
+
+def _shared(one: Iterable[str], other: Iterable[str]) -> int:
+    """Return how many characters two texts begin with in common."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))  # noqa: B905 -- the shorter ends it
+
+
+def _texts(found: Sequence[Word]) -> list[str]:
+    return [word.text for word in found]
+
+
+def _trimmed(
+    first: int, last: int, differing: list[tuple[range, range]], said: int, total: int
+) -> tuple[int, int, list[tuple[range, range]]]:
+    """Leave out words of the window outside of the quote, but for those that its own stand for.
+
+    Where the quote begins or ends with words of its own, at least as many words of the text stand
+    against them. `first`, `last` and the ranges of the source returned count in `total` words.
+    """
+    begin, end, found = first, last, []
+    for q, s in differing:
+        lo, hi = first + s.start, first + s.stop
+        if q.start == 0:
+            begin = max(hi - len(q), 0)
+            lo = min(lo, begin) if q else hi
+        elif q.stop == said:
+            end = min(lo + len(q), total)
+            hi = max(hi, end) if q else lo
+        found.append((q, range(lo, hi)))
+    return begin, end, found

@@ -1,0 +1,309 @@
+"""Files, folders and standard input -> the answer and its sources."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from veridical.core.types import Source, ensure_text
+from veridical.errors import DocumentError, SourceError
+from veridical.readers.formats import Format, decode, format_of, to_text
+from veridical.readers.records import SHAPES, NotRecords, Record, json_records, jsonl_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    Own: TypeAlias = Mapping[tuple[int, int] | None, str]
+
+STDIN = "-"
+MAX_BYTES = 256 * 1024 * 1024
+LONGEST_SHOWN_PATH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that was not read, or not wholly, and why."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The sources that were read, and notices of all that was not."""
+
+    sources: tuple[Source, ...]
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Texts of one document: a record each, with its place."""
+
+    records: tuple[Record, ...]
+    path: str
+    remark: str = ""
+
+
+def read_answer(argument: str) -> str:
+    """Read the answer from a file, or from standard input if `argument` is "-"."""
+    place = "the answer from standard input" if argument == STDIN else shown(argument)
+    data = _read(argument, place)
+    kind = format_of("answer.txt" if argument == STDIN else argument, data)
+    if kind in {Format.JSON, Format.JSONL}:
+        kind = Format.TEXT  # an answer may be JSON; only sources come as records
+    text = to_text(data, kind, place).text
+    ensure_text(text, place)
+    return text
+
+
+def read_text(argument: str, what: str) -> str:
+    """Read a file, or standard input if `argument` is "-", as the text it is: nothing converted."""
+    place = f"{what} from standard input" if argument == STDIN else shown(argument)
+    text = decode(_read(argument, place), place)
+    ensure_text(text, place)
+    return text
+
+
+def read_sources(
+    arguments: Sequence[str], *, checked: str = "", written: Iterable[Path] = ()
+) -> Documents:
+    """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input.
+
+    The file that is `checked` and the reports that are `written` are evidence of nothing: they are
+    skipped in a folder, and a `SourceError` if they are named.
+    """
+    if not arguments:
+        msg = "there are no sources"
+        raise SourceError(msg, hint="Name at least one with --source [ID=]PATH")
+    own = _own(checked, written)
+    items = [item for argument in arguments for item in _read_argument(argument, own)]
+    found = [item for item in items if isinstance(item, _Found)]
+    notices = [item for item in items if isinstance(item, Notice)]
+    notices += [Notice(item.path, item.remark) for item in found if item.remark]
+    _refuse_duplicates(record for item in found for record in item.records)
+    sources = (Source(r.id, r.text, item.path) for item in found for r in item.records)
+    return Documents(tuple(sources), tuple(notices))
+
+
+def ensure_one_stdin(answer: str, sources: Sequence[str]) -> None:
+    """Raise `DocumentError` if standard input is asked for more than once."""
+    asked = [answer, *map(path_of, sources)].count(STDIN)
+    if asked > 1:
+        msg = f"standard input is asked for {asked} times, and can be read once"
+        raise DocumentError(msg, hint="Give '-' for the answer or for one source, not both")
+
+
+def path_of(source: str) -> str:
+    """Return the path in `[ID=]PATH`."""
+    return _split_id(source)[1]
+
+
+def shown(path: str | Path) -> str:
+    """Return a path as messages show it: no control characters, and never a whole text."""
+    name = os.fsencode(path).decode("utf-8", "replace")
+    if len(name) > LONGEST_SHOWN_PATH or "\n" in name:
+        return f"an argument of {len(name)} characters"
+    return name if name.isprintable() else ascii(name)
+
+
+# --- one argument ----------------------------------------------------------------------------
+
+
+def _read_argument(argument: str, own: Own) -> list[_Found | Notice]:
+    source_id, path = _split_id(argument)
+    if path != STDIN and _is_folder(path):
+        return _read_folder(Path(path), own, named=bool(source_id))
+    place = "standard input" if path == STDIN else shown(path)
+    if reason := own.get(_identity(path)):
+        msg = f"{place} is no source: {reason}"
+        raise SourceError(msg, hint="Name what the answer was written from")
+    data = _read(path, place)
+    found = _convert(data, path, source_id or _name(path), named=bool(source_id))
+    if isinstance(found, Notice):
+        msg = f"{found.path} {found.reason}"
+        raise DocumentError(msg, hint=SHAPES)
+    return [found]
+
+
+def _split_id(argument: str) -> tuple[str, str]:
+    """Split `[ID=]PATH`; a path that exists and holds a "=" is a path."""
+    if not argument:
+        msg = "a source has no path"
+        raise SourceError(msg, hint="Write PATH or ID=PATH; '.' is the folder you are in")
+    source_id, equals, path = argument.partition("=")
+    if not equals or _exists(argument):
+        return "", argument
+    if not source_id.strip() or not path:
+        msg = f"{shown(argument)} is not a source"
+        raise SourceError(msg, hint="Write PATH or ID=PATH")
+    return source_id, path
+
+
+def _own(checked: str, written: Iterable[Path]) -> Own:
+    """Return what is no evidence by its file, and why."""
+    reasons = {str(path): "the report is written there" for path in written}
+    reasons |= {checked: "it is what is checked"} if checked else {}
+    found = {_identity(path): reason for path, reason in reasons.items()}
+    return {identity: reason for identity, reason in found.items() if identity is not None}
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from others, whatever names lead to it; None if it is no file."""
+    try:
+        status = os.fstat(sys.stdin.fileno()) if path == STDIN else Path(path).stat()
+    except (OSError, ValueError, AttributeError):  # standard input may be closed, or None
+        return None
+    return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def _name(path: str) -> str:
+    if path == STDIN:
+        return "stdin"
+    return os.fsencode(Path(path).name).decode("utf-8", "replace") or path
+
+
+def _read_folder(folder: Path, own: Own, *, named: bool) -> list[_Found | Notice]:
+    if named:
+        msg = f"{shown(folder)} is a folder, and an id names one document"
+        raise SourceError(msg, hint="Leave the id out: files get their path in the folder")
+    items = [_read_folder_file(path, folder, own) for path in _files(folder)]
+    if not any(isinstance(item, _Found) for item in items):
+        msg = f"{shown(folder)} holds no document that can be read ({len(items)} files skipped)"
+        raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF or JSON files there")
+    return items
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield all files below a folder, sorted; hidden ones are left out."""
+
+    def give_up(error: OSError) -> None:
+        msg = f"cannot read the folder {shown(error.filename)}: {error.strerror}"
+        raise DocumentError(msg, hint="Check its permissions") from None
+
+    for parent, folders, names in os.walk(folder, onerror=give_up):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
+
+
+def _read_folder_file(path: Path, folder: Path, own: Own) -> _Found | Notice:
+    place = shown(path)
+    if not path.is_file():
+        return Notice(place, "skipped, not a regular file")
+    if reason := own.get(_identity(str(path))):
+        return Notice(place, f"skipped, {reason}")
+    data = _read(str(path), place)
+    if reason := _unsupported(str(path), data):
+        return Notice(place, f"skipped, {reason}")
+    relative = os.fsencode(path.relative_to(folder)).decode("utf-8", "replace")
+    found = _convert(data, str(path), relative.replace(os.sep, "/"))
+    return Notice(place, f"skipped, {found.reason}") if isinstance(found, Notice) else found
+
+
+def _unsupported(path: str, data: bytes) -> str:
+    """Say why a file that was found in a folder, not named, holds nothing for us."""
+    if not data.strip():
+        return "empty"
+    kind = format_of(path, data)
+    try:
+        if kind is not Format.PDF:
+            decode(data, path, html=kind is Format.HTML)
+    except DocumentError:
+        return "not UTF-8 text"
+    return ""
+
+
+# --- one document ----------------------------------------------------------------------------
+
+
+def _convert(data: bytes, path: str, source_id: str, *, named: bool = False) -> _Found | Notice:
+    place = "standard input" if path == STDIN else shown(path)
+    kind = format_of("" if path == STDIN else path, data)
+    if kind not in {Format.JSON, Format.JSONL} or not data.strip():
+        plain = to_text(data, kind, place)
+        return _Found((Record(source_id, plain.text, place),), place, plain.remark)
+    text = decode(data, place)
+    records = json_records(text, place) if kind is Format.JSON else jsonl_records(text, place)
+    if isinstance(records, NotRecords):
+        return Notice(place, records.reason)
+    if named:
+        msg = f"{place} holds records with ids of their own"
+        raise SourceError(msg, hint="Leave the id before the '=' out")
+    return _Found(tuple(records), place)
+
+
+def _read(path: str, place: str) -> bytes:
+    """Return the bytes of a file or of standard input; every failure is a `DocumentError`."""
+    try:
+        if path == STDIN:
+            return _read_stdin(place)
+        status = Path(path).stat()
+        if stat.S_ISREG(status.st_mode) and status.st_size > MAX_BYTES:
+            raise _too_large(place)
+        with Path(path).open("rb") as stream:
+            return _read_limited(stream, place)
+    except FileNotFoundError:
+        msg = f"there is no file {place}"
+        hint = "Check the path; '-' reads standard input"
+        raise DocumentError(msg, hint=hint) from None
+    except IsADirectoryError:
+        msg = f"{place} is a folder"
+        raise DocumentError(msg, hint="Name one file; only --source takes folders") from None
+    except OSError as error:
+        msg = f"cannot read {place}: {error.strerror or type(error).__name__}"
+        raise DocumentError(msg, hint="Check that it is a file you may read") from None
+
+
+def _read_stdin(place: str) -> bytes:
+    if sys.stdin is None:
+        msg = f"cannot read {place}: standard input is closed"
+        raise DocumentError(msg, hint="Pipe the text in, or name a file")
+    return _read_limited(sys.stdin.buffer, place)
+
+
+def _read_limited(stream: BinaryIO, place: str) -> bytes:
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise _too_large(place)
+    return data
+
+
+def _too_large(place: str) -> DocumentError:
+    msg = f"{place} is larger than {MAX_BYTES // 1024**2} MB"
+    return DocumentError(msg, hint="Split it, and keep what the answer is about")
+
+
+def _refuse_duplicates(records: Iterable[Record]) -> None:
+    places: dict[str, list[str]] = {}
+    for record in records:
+        places.setdefault(record.id, []).append(record.place)
+    twice = [
+        f"{shown(source_id)} ({' and '.join(where)})"
+        for source_id, where in places.items()
+        if len(where) > 1
+    ]
+    if twice:
+        msg = f"source ids must be unique; given more than once: {', '.join(twice)}"
+        raise SourceError(msg, hint="Tell them apart with --source ID=PATH")

@@ -1,0 +1,411 @@
+"""The blocks of the settings. A description completes the sentence "must be ..." of an error."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
+
+from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
+from veridical.settings.types import (  # noqa: TC001 -- the same
+    Address,
+    Bits,
+    Count,
+    CountOrNone,
+    Duration,
+    JsonObject,
+    Name,
+    Names,
+    Probability,
+    Seconds,
+    Secret,
+    Switch,
+)
+
+
+class Block(BaseModel):
+    """A group of settings under one key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PolicySettings(Block):
+    """The block `policy:`, a mirror of `veridical.core.policy.Policy`."""
+
+    support_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    contradiction_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    dependence_threshold: Probability = 0.3
+    target_confidence: Probability = 0.95
+    windows: Annotated[StrictInt, Field(ge=0)] | Literal["all"] | None = Field(
+        default=None, description="a whole number from 0, 'all' or null"
+    )
+    mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
+    sample_rate: Probability = 0.3
+    max_claims: CountOrNone = None
+    gap_threshold_bits: Bits = 2.0
+    fail_on: FailOn | None = Field(
+        default=None,
+        description="'any', 'sure', 'contradicted', or null for what suits the backend",
+    )
+    seed: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 0
+    parallel: Switch = True
+
+
+class VerificationSettings(Block):
+    """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown.
+
+    What the block `policy` has under a name of its own is the same value (`settings_aliases`).
+    """
+
+    enabled: Switch = True
+    skip_short: Switch = False
+    support_threshold: Probability | None = Field(
+        default=None, description="a number from 0 to 1, or null for the backend's own"
+    )
+    dependence_threshold: Probability = 0.3
+    gap_threshold_bits: Bits = 2.0
+    on_failure: Literal["flag", "retry", "ask"] = Field(
+        default="flag", description="'flag', 'retry' or 'ask'"
+    )
+    max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 2
+    verification_model: Name = None
+    max_claims_per_response: CountOrNone = None
+    parallel_verification: Switch = True
+    mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
+    sample_rate: Probability = 0.3
+
+
+class HallucinationBackendSettings(Block):
+    """The block `hallucination.backend:`: who is asked by gates and audits."""
+
+    type: Literal["self", "haiku", "external", "configurable"] | None = Field(
+        default=None, description="'self', 'haiku', 'external', 'configurable' or null"
+    )
+    default: Name = None
+
+
+class MemoryGateSettings(Block):
+    """The block `hallucination.memory_gate:`: facts are verified before they are stored."""
+
+    enabled: Switch = False
+    min_confidence: Probability = 0.5
+    reject_unsupported: Switch = True
+
+
+class OutputVerificationSettings(Block):
+    """The block `hallucination.output_verification:`: answers before they are shown."""
+
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for what verification.enabled says"),
+    ] = None
+    flag_threshold_bits: Bits = 2.0
+
+
+class TraceAuditingSettings(Block):
+    """The block `hallucination.trace_auditing:`: execution traces are audited."""
+
+    enabled: Switch = False
+    check_post_hoc: Switch = True
+
+
+class HallucinationSettings(Block):
+    """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default.
+
+    `enabled` null checks nothing by itself; false switches off the checks of answers, too, that an
+    orchestrator or the proxy is there for.
+    """
+
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for what is asked for only"),
+    ] = None
+    backend: HallucinationBackendSettings = HallucinationBackendSettings()
+    memory_gate: MemoryGateSettings = MemoryGateSettings()
+    output_verification: OutputVerificationSettings = OutputVerificationSettings()
+    trace_auditing: TraceAuditingSettings = TraceAuditingSettings()
+    batch_size: Count = 64
+    timeout: Duration = None
+    cache_ttl: Duration = None
+
+
+class ClaimsSettings(Block):
+    """The block `claims:`: a text model that takes answers apart; the rules do it without one."""
+
+    model: Name = None
+    max_tokens: Count = 2048
+    timeout_s: Seconds = 120.0
+
+
+class OpenAISettings(Block):
+    """The block `openai:`: a chat endpoint; samples where it gives no log-probabilities."""
+
+    base_url: Address = None
+    api_key: Secret = None
+    top_logprobs: Count = 20
+    sampling: Switch = True
+    samples_min: Count = 3
+    samples_max: Count = 10
+    extra_body: JsonObject = None
+    concurrency: Count = 8
+    timeout_s: Seconds = 30.0
+
+
+class AnthropicSettings(Block):
+    """The block `anthropic:`: repeated sampling from Claude."""
+
+    base_url: Address = None
+    api_key: Secret = None
+    samples_min: Count = 3
+    samples_max: Count = 10
+    claims_per_request: Count = 20
+    concurrency: Count = 4
+    timeout_s: Seconds = 60.0
+
+
+class DecisionSettings(Block):
+    """The blocks `openai_decisions:` and `systemone:`: services that decide among options."""
+
+    base_url: Address = None
+    api_key: Secret = None
+    claims_per_request: Count = 64
+    concurrency: Count = 8
+    timeout_s: Seconds = 30.0
+
+
+class GgufSettings(Block):
+    """The block `gguf:`: a language model in this process."""
+
+    context_tokens: Count = 4096
+    top_logprobs: Count = 20
+    timeout_s: Seconds = 60.0
+
+
+_BAND = "a number from 0 to 1, or null for as far as the first is not sure"
+
+
+class CascadeSettings(Block):
+    """The block `cascade:`: the second backend is asked where the first is in doubt."""
+
+    first: Name = "embedded"
+    second: Name = None
+    low: Probability | None = Field(default=None, description=_BAND)
+    high: Probability | None = Field(default=None, description=_BAND)
+
+
+class AliasSettings(Block):
+    """The block `aliases:`: what `self`, `external` and, by operation, `configurable` stand for."""
+
+    self: Name = None
+    external: Name = None
+    check: Name = None
+    memory: Name = None
+    output: Name = None
+    trace: Name = None
+
+
+class CacheSettings(Block):
+    """The block `cache:`: estimates that are kept between runs; off without a path.
+
+    With `texts` on, what text models write is kept, too: the file then holds texts.
+    """
+
+    path: Annotated[
+        StrictStr | None,
+        Field(description="a file, ':memory:', ':store:' for store.url, or null for no cache"),
+    ] = None
+    ttl_s: Seconds = 86_400.0
+    max_entries: Count = 200_000
+    texts: Switch = False
+
+
+def _database(value: object) -> object:
+    """Return the address of a database; a password among its options would be shown."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or not re.fullmatch(_DATABASE, value):
+        raise ValueError
+    return value
+
+
+_DATABASE = r"sqlite:///[^?#]+|postgresql(\+psycopg)?://(?!.*[?&](ssl)?password=).+"
+
+
+class StoreSettings(Block):
+    """The block `store:`: the database for what is kept from run to run, such as feedback."""
+
+    url: Annotated[
+        StrictStr | None,
+        BeforeValidator(_database),
+        Field(
+            description="sqlite:///FILE or postgresql://USER@HOST/NAME, "
+            "or null for a file in the user's folder for data"
+        ),
+    ] = None
+
+
+class EmbeddingSettings(Block):
+    """The block `embeddings:`: vectors of facts, for `veridical memory search --semantic`.
+
+    They come from an OpenAI-compatible endpoint: without a `base_url`, that of the block `openai`.
+    """
+
+    model: Annotated[
+        StrictStr | None, Field(description="the name of a model at the endpoint, or null")
+    ] = None
+    base_url: Address = None
+    api_key: Secret = None
+    timeout_s: Seconds = 30.0
+
+
+class RequestSettings(Block):
+    """The block `requests:`: how backends other than the embedded one are asked."""
+
+    deadline_s: Annotated[
+        Seconds | None, Field(description="a number of seconds above 0, or null for no limit")
+    ] = None
+    attempts: Count = 3
+    per_minute: CountOrNone = None
+    tokens_per_minute: CountOrNone = None
+    max_wait_s: Seconds = 60.0
+    breaker_failures: CountOrNone = 5
+    breaker_reset_s: Seconds = 30.0
+    max_cost_usd: Annotated[
+        Annotated[StrictFloat, AllowInfNan(False), Field(ge=0)] | None,
+        Field(description="a number from 0, or null for no limit"),
+    ] = None
+
+
+class QuantitativeSettings(Block):
+    """The block `quantitative:`: how quotes are validated, named as in Spec 053."""
+
+    evidence_quote_validation_enabled: Switch = True
+    evidence_quote_validation_mode: Literal["substring", "fuzzy"] = Field(
+        default="substring", description="'substring' or 'fuzzy'"
+    )
+    evidence_quote_fuzzy_threshold: Annotated[
+        StrictFloat,
+        AllowInfNan(False),
+        Field(ge=0.5, le=1, description="a number from 0.5 to 1"),
+    ] = 0.85
+    evidence_quote_fail_on_all_rejected: Switch = False
+    evidence_quote_log_rejections: Switch = True
+
+
+class ExtractionSettings(Block):
+    """The block `extraction:`: a text model that copies evidence out of transcripts."""
+
+    backend: Name = None
+    keys: Names = None
+    strict: Switch = False
+    corrective_retry: Switch = False
+    max_tokens: Count = 2048
+    max_quotes: CountOrNone = None
+    timeout_s: Seconds = 300.0
+    failures: Annotated[StrictStr | None, Field(description="a folder, or null for none")] = None
+    hash_key: Secret = None
+
+
+def _addresses(value: object) -> object:
+    """Return addresses as a list; in the environment they have commas between them."""
+    if isinstance(value, str):
+        value = [one.strip() for one in value.split(",")]
+    if value is None or (isinstance(value, list) and all(map(_is_origin, value))):
+        return value
+    raise ValueError
+
+
+def _is_origin(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"https?://[^/\s*]+", value))
+
+
+class ServerSettings(Block):
+    """The block `server:`: `veridical serve`, its limits, and who may use it."""
+
+    host: Annotated[StrictStr, Field(min_length=1, description="a name or an IP address")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[StrictInt, Field(ge=0, le=65_535, description="a port from 0 to 65535")] = 8642
+    api_key: Annotated[
+        Annotated[SecretStr, Field(min_length=16)] | None,
+        Field(description="a key of 16 characters or more, or null"),
+    ] = None
+    keys: Annotated[
+        StrictStr | None, Field(description="a file that `veridical keys` writes, or null")
+    ] = None
+    origins: Annotated[
+        Any,
+        BeforeValidator(_addresses),
+        Field(description="origins such as https://app.example, or null for none"),
+    ] = None
+    max_request_bytes: Count = 8_000_000
+    running: Count = 16
+    waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
+    per_minute: CountOrNone = None
+    deadline_s: Seconds = 60.0
+    shutdown_s: Seconds = 30.0
+    batch: Count = 32
+    reports: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 200
+    reports_in: Literal["memory", "store"] = Field(
+        default="memory", description="'memory' or 'store'"
+    )
+    reports_s: Seconds = 3600.0
+
+
+class TelemetrySettings(Block):
+    """The block `telemetry:`: what `veridical serve` logs, and whether it speaks OpenTelemetry."""
+
+    logs: Literal["json", "text"] = Field(default="json", description="'json' or 'text'")
+    otel: Switch = False
+
+
+ROLES = ("system", "tool", "user")
+
+
+def _roles(value: object) -> object:
+    """Return roles of messages as a list; in the environment they have commas between them."""
+    if isinstance(value, str):
+        value = [one.strip() for one in value.split(",") if one.strip()]
+    if isinstance(value, tuple | list) and all(one in ROLES for one in value):
+        return list(value)
+    raise ValueError
+
+
+Roles = Annotated[
+    Any,
+    BeforeValidator(_roles),
+    Field(description="'system', 'tool' and 'user', those that apply, in a list"),
+]
+
+
+class ProxySettings(Block):
+    """The block `proxy:`: answers of another service, verified on their way to the client."""
+
+    upstream_url: Address = None
+    api_key: Secret = None
+    evidence: Roles = list(ROLES)
+    on_failure: Literal["pass", "flag", "retry", "block"] = Field(
+        default="pass", description="'pass', 'flag', 'retry' or 'block'"
+    )
+    max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 1
+    report: Switch = True
+    deadline_s: Seconds = 30.0
+    timeout_s: Seconds = 600.0
+    max_requests: Count = 256
+    max_concurrent_checks: Count = 8

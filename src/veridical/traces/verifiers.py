@@ -1,0 +1,125 @@
+"""Who verifies the claims of traces: found by name, made when first needed."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+from veridical.errors import ConfigurationError, MissingExtraError
+from veridical.store import Store
+from veridical.traces.verdicts import failed, unasked
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from anyio.from_thread import BlockingPortal
+
+    from veridical.core.policy import Policy
+    from veridical.core.verdicts import Verdict
+    from veridical.settings import Settings
+    from veridical.traces.values import TraceNode
+    from veridical.traces.verdicts import Evidence
+    from veridical.verification.verifier import Verifier
+
+T = TypeVar("T")
+
+
+class Asking:
+    """Who verifies: made when first needed, by name, and kept open until it is closed."""
+
+    def __init__(
+        self, verifier: Verifier | None, policy: Policy | None, settings: Settings | None
+    ) -> None:
+        self._given = verifier
+        self._policy = policy
+        self._settings = settings
+        self._made: dict[str | None, Verifier] = {}
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def settings(self) -> Settings:
+        """Return the settings in force, read when first needed."""
+        from veridical.settings import Settings
+
+        with self._lock:
+            self._settings = self._settings or Settings.load()
+            return self._settings
+
+    @property
+    def policy(self) -> Policy:
+        """Return the thresholds by which claims are judged."""
+        own: Policy | None = getattr(self._given, "policy", None)
+        return self._policy or own or self.settings.to_policy()
+
+    @property
+    def audits(self) -> bool:
+        """Return whether claims are verified without being asked to, as the settings have it."""
+        block = self.settings.hallucination
+        return bool(block.enabled) and block.trace_auditing.enabled
+
+    @property
+    def auditor(self) -> str | None:
+        """Return the backend that does so; None leaves it to who was given."""
+        from veridical.wiring.build import hallucination_backend
+
+        return hallucination_backend(self.settings, "trace") if self._given is None else None
+
+    def store(self, url: str | None) -> Store:
+        """Return the store of a URL; of None, that of the settings."""
+        from veridical.wiring.build import build_store
+
+        return build_store(self.settings) if url is None else Store(url)
+
+    def verifier(self, model: str | None) -> Verifier:
+        """Return who verifies: who is named, else who was given, else who the settings name."""
+        from veridical.wiring.build import build_backend, build_verifier
+
+        if model is None and self._given is not None:
+            return self._given
+        with self._lock:
+            if model not in self._made:
+                named = self.settings.backend if model is None else model
+                backend = build_backend(self.settings, named, operation="trace")
+                if hasattr(backend, "close"):
+                    self._stack.callback(backend.close)
+                self._made[model] = build_verifier(
+                    self.settings, backend=backend, policy=self._policy, operation="trace"
+                )
+            return self._made[model]
+
+    async def verdict(
+        self, node: TraceNode, evidence: Evidence, policy: Policy, model: str | None
+    ) -> Verdict:
+        """Return the verdict on a claim; one that cannot be measured has that verdict.
+
+        `ConfigurationError` if there is no backend of that name.
+        """
+        cites, sources = evidence.named(node.data["evidence_ids"]), evidence.sources.values()
+        if not sources:
+            return unasked(node, cites, policy)
+        try:
+            verifier = self.verifier(model)
+            return await verifier.verify(node.text, sources, cites=cites, policy=policy)
+        except (ConfigurationError, MissingExtraError):
+            raise
+        except Exception as error:  # noqa: BLE001 -- a backend that fails must not break the host
+            return failed(node, cites, policy, type(error).__name__)
+
+    def run(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
+        from anyio.from_thread import start_blocking_portal
+
+        with self._lock:
+            if self._portal is None:
+                self._portal = self._stack.enter_context(start_blocking_portal())
+        return self._portal.call(call)
+
+    def close(self) -> None:
+        """Close what was made here; it is made again when it is needed."""
+        with self._lock:
+            self._portal = None
+            self._made.clear()
+            self._stack.close()

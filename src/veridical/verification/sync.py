@@ -1,0 +1,98 @@
+"""The blocking façade: one event loop in a thread of its own, so it works inside a running loop."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from typing import TYPE_CHECKING, Self
+
+from anyio.from_thread import start_blocking_portal
+
+from veridical.verification.verifier import Case, CheckResult, Verifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from anyio.from_thread import BlockingPortal
+
+    from veridical.core.policy import Policy
+    from veridical.core.sources import Sources
+    from veridical.core.verdicts import Verdict
+    from veridical.pipeline.reports import Report
+    from veridical.settings import Settings
+    from veridical.verification.scoring import Progress
+
+
+class SyncVerifier:
+    """A `Verifier` without `await`; use it as a context manager, from any thread."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None) -> Self:
+        """Return the verifier that the settings describe (default: file and environment)."""
+        return cls(Verifier.from_settings(settings))
+
+    @property
+    def policy(self) -> Policy:
+        """See `Verifier.policy`."""
+        return self._verifier.policy
+
+    def __enter__(self) -> Self:
+        self._portal = self._stack.enter_context(start_blocking_portal())
+        self._stack.enter_context(self._portal.wrap_async_context_manager(self._verifier))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._portal = None
+        # The exception goes along: on Ctrl-C the portal then cancels what is still running.
+        self._stack.__exit__(kind, error, traceback)
+
+    def check(
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+    ) -> Report:
+        """See `Verifier.check`."""
+        call = partial(
+            self._verifier.check, answer, sources, question, policy=policy, progress=progress
+        )
+        return self._running().call(call)
+
+    def verify(
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        policy: Policy | None = None,
+    ) -> Verdict:
+        """See `Verifier.verify`."""
+        call = partial(self._verifier.verify, claim, sources, question, cites=cites, policy=policy)
+        return self._running().call(call)
+
+    def check_many(
+        self, cases: Iterable[Case], *, policy: Policy | None = None
+    ) -> list[CheckResult]:
+        """See `Verifier.check_many`."""
+        return self._running().call(partial(self._verifier.check_many, cases, policy=policy))
+
+    def _running(self) -> BlockingPortal:
+        if self._portal is None:
+            msg = "the verifier is not open: use it as `with SyncVerifier(...) as verifier:`"
+            raise RuntimeError(msg)
+        return self._portal

@@ -1,0 +1,367 @@
+"""The pipeline in the order data flows: who has read this file has read the product."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import anyio.to_thread
+
+from veridical.core.hashing import short_hash
+from veridical.core.measurements import Unmeasured
+from veridical.core.policy import Policy
+from veridical.core.sources import as_sources
+from veridical.core.types import (
+    CitationRef,
+    Claim,
+    ClaimSet,
+    Span,
+    ensure_text,
+)
+from veridical.core.verdicts import Status, Verdict
+from veridical.errors import VeridicalError
+from veridical.pipeline.claims import (
+    extract_claims,
+    select,
+    sentence_parts,
+    split_sentences,
+    with_known_names,
+)
+from veridical.pipeline.evidence import Binder, LastCorpus
+from veridical.pipeline.inference.vectors import packaged_vectors
+from veridical.pipeline.judgement import (
+    Look,
+    fragments,
+    judge,
+    quote,
+    rated,
+    scored_also,
+    second_look,
+    summarise,
+)
+from veridical.pipeline.logs import log_event
+from veridical.pipeline.reports import Report
+from veridical.verification.bound_claims import BoundClaim, bind_claims, passages_for
+from veridical.verification.check_events import CheckEvents, Watcher
+from veridical.verification.decomposer import ModelDecomposer
+from veridical.verification.rule_stage import RuleStage
+from veridical.verification.scoring import CHUNK, Asker, Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from veridical.core.ports import Backend, TextModel
+    from veridical.core.sources import Sources
+    from veridical.core.types import Source
+    from veridical.pipeline.inference.aliases import Operation
+    from veridical.settings import Settings
+
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One answer to check; what `check` takes as arguments."""
+
+    answer: str = field(repr=False)
+    sources: Sources = field(repr=False)
+    question: str | None = field(default=None, repr=False)
+
+
+CheckResult: TypeAlias = Report | VeridicalError
+
+
+class Verifier:
+    """Checks answers against sources, claim by claim.
+
+    Use as an async context manager. One verifier may run many checks at once.
+
+    With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
+    `claims_max_tokens` and take `claims_timeout_s`. What it cannot do the rules do.
+    `batch_size` is how many queries go to the backend at once; progress is told after each batch.
+    """
+
+    def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
+        self,
+        backend: Backend,
+        *,
+        policy: Policy | None = None,
+        claims_model: TextModel | None = None,
+        claims_max_tokens: int = 2048,
+        claims_timeout_s: float = 120.0,
+        batch_size: int = CHUNK,
+    ) -> None:
+        self._backend = backend
+        self._batch_size = batch_size
+        self._policy = policy or Policy()
+        self._corpora = LastCorpus(split_sentences, packaged_vectors)
+        self._decomposer = (
+            ModelDecomposer(claims_model, claims_max_tokens, claims_timeout_s)
+            if claims_model is not None
+            else None
+        )
+
+    @classmethod
+    def from_settings(
+        cls, settings: Settings | None = None, *, operation: Operation = "check"
+    ) -> Verifier:
+        """Return the verifier that the settings describe (default: file and environment).
+
+        With the operation `output` it is the one of answers on their way to a user: who is asked,
+        and how long estimates are kept, is then what the blocks of hosts say.
+        """
+        from veridical.settings import Settings
+        from veridical.wiring.build import build_verifier
+
+        return build_verifier(settings or Settings.load(), operation=operation)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy of checks that bring none of their own."""
+        return self._policy
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def check(  # noqa: PLR0913 -- what is checked, by what rules, who is told
+        self,
+        answer: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        policy: Policy | None = None,
+        progress: Progress | None = None,
+        watcher: Watcher | None = None,
+    ) -> Report:
+        """Return the verdict on each claim of `answer`.
+
+        `progress` is told how many of the model's answers are in, `watcher` which verdicts stand.
+        `InputError` if the answer or the sources cannot be checked, `BackendError` if the backend
+        cannot start. What goes wrong later is in the report, as `Unmeasured` with its reason.
+        """
+        started = perf_counter()
+        ensure_text(answer, "the answer")
+        _ensure_question(question)
+        texts = as_sources(sources)
+        rules = (policy or self._policy).resolved(self._backend.info)
+        watch = CheckEvents(watcher)
+        claims = extract_claims(answer, known_ids=texts, question=question)
+        if self._decomposer is not None:
+            claims = await self._decomposer.decompose(answer, claims, texts)
+        claims = with_known_names(claims, (source.text for source in texts.values()))
+        claims = select(claims, rules, answer)
+        watch.stage("claims")
+        binder, bound = await anyio.to_thread.run_sync(self._bind, claims, texts, rules)
+        watch.stage("evidence")
+        asker = self._asker(texts, question, progress)
+        verdicts = await self._first_look(bound, texts, rules, asker, watch)
+        verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
+        verdicts = await self._by_rule(RuleStage(binder, texts, rules, asker), verdicts, bound)
+        watch.all_decided(verdicts)
+        watch.stage("inference")
+        self._log(verdicts)
+        latency_ms = (perf_counter() - started) * 1000
+        return Report(
+            answer=answer,
+            sources=texts,
+            claims=tuple(verdicts),
+            summary=summarise(
+                verdicts,
+                asker.measured,
+                sentences=claims.sentences,
+                latency_ms=latency_ms,
+                extraction=claims.extraction,
+                certainty=self._backend.info.certainty,
+            ),
+            policy=rules,
+            backend=self._backend.info,
+            question=question,
+        )
+
+    async def verify(  # noqa: PLR0913 -- what is verified, on which evidence, by what rules
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        always_read: Collection[str] = (),
+        policy: Policy | None = None,
+    ) -> Verdict:
+        """Return the verdict on one claim, taken as it stands: nothing is parsed out of it.
+
+        A claim of several sentences is read whole and sentence by sentence: it is supported if it
+        is as a whole, unless one of them is contradicted more surely, or if each of them is. Only
+        the sources it `cites` are its evidence; if it cites none, all are. An id that does not
+        exist is a phantom citation. Of its evidence, the sources to be `always_read` are read even
+        where others are nearer. Errors are those of `check`.
+        """
+        ensure_text(claim, "the claim")
+        _ensure_question(question)
+        texts = as_sources(sources)
+        rules = (policy or self._policy).resolved(self._backend.info)
+        whole = Span(0, len(claim))
+        refs = tuple(CitationRef(cited, whole) for cited in cites)
+        taken = Claim("c1", claim, whole, 0, citations=refs, parts=sentence_parts(claim))
+        one = ClaimSet((taken,), 1)
+        binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules, always_read)
+        asker = self._asker(texts, question)
+        verdicts = await self._first_look(bound, texts, rules, asker)
+        verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
+        stage = RuleStage(binder, texts, rules, asker)
+        (verdict,) = await self._by_rule(stage, verdicts, bound)
+        self._log([verdict])
+        return verdict
+
+    def _log(self, verdicts: Iterable[Verdict]) -> None:
+        """Log what was flagged, by id, hash and rule, and why claims could not be measured."""
+        lost: Counter[str] = Counter()
+        for verdict in verdicts:
+            if verdict.flagged:
+                fields = {"claim": verdict.claim.id, "claim_hash": short_hash(verdict.claim.text)}
+                fields |= {"status": verdict.status.value, "rule": verdict.rule}
+                log_event(logger, logging.INFO, "claim_flagged", fields)
+            elif verdict.checked and isinstance(verdict.p1, Unmeasured):
+                lost[verdict.p1.reason.value] += 1
+        for reason, count in lost.items():
+            failed = {"backend": self._backend.info.name, "reason": reason, "claims": count}
+            log_event(logger, logging.WARNING, "claims_unmeasured", failed)
+
+    async def check_many(
+        self, cases: Iterable[Case], *, policy: Policy | None = None
+    ) -> list[CheckResult]:
+        """Check each case; one that cannot be checked becomes its error, the others go on."""
+        return [await self._attempt(case, policy) for case in cases]
+
+    def _bind(
+        self,
+        claims: ClaimSet,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        always: Collection[str] = (),
+    ) -> tuple[Binder, list[BoundClaim]]:
+        binder = Binder(self._corpora.of(sources), windows=policy.windows or 0)
+        return binder, bind_claims(claims.claims, sources, binder, always)
+
+    def _asker(
+        self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
+    ) -> Asker:
+        return Asker(self._backend, sources, question, progress, batch_size=self._batch_size)
+
+    async def _attempt(self, case: Case, policy: Policy | None) -> CheckResult:
+        try:
+            return await self.check(case.answer, case.sources, case.question, policy=policy)
+        except VeridicalError as error:
+            return error
+
+    async def _first_look(
+        self,
+        bound: Sequence[BoundClaim],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+        watch: CheckEvents | None = None,
+    ) -> list[Verdict]:
+        """Read every claim with its evidence and with the evidence scrubbed.
+
+        Where the evidence is a hint that does not lead to support, read it again without the hint.
+        """
+        first = await self._looked_at(bound, sources, policy, asker, watch)
+        verdicts = {verdict.claim.id: verdict for verdict in first}
+        hinted = {item.claim.id: item for item in bound if item.claim.evidence_map is not None}
+        again = []
+        for claim_id, item in hinted.items():
+            if verdicts[claim_id].status is Status.SUPPORTED:
+                verdicts[claim_id] = _by_hint(verdicts[claim_id])
+            elif item.otherwise is not None:
+                again.append(replace(item, binding=item.otherwise))
+        for verdict in await self._looked_at(again, sources, policy, asker):
+            verdicts[verdict.claim.id] = scored_also(verdict, verdicts[verdict.claim.id])
+        return list(verdicts.values())
+
+    async def _looked_at(
+        self,
+        bound: Sequence[BoundClaim],
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+        watch: CheckEvents | None = None,
+    ) -> list[Verdict]:
+        contexts = [
+            (item.text, passages)
+            for item in bound
+            for passages in (item.binding.with_evidence, item.binding.without_evidence)
+        ]
+        readings = asker.readings(contexts, policy)
+        verdicts = []
+        async with aclosing(readings):
+            for item in bound:
+                whole, scrubbed = await anext(readings), await anext(readings)
+                verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
+                verdicts.append(
+                    self._rated(quote(verdict, whole, sources, item.binding.nearest), policy)
+                )
+                if watch is not None:
+                    watch.first_look(verdicts[-1], item, sources)
+        return verdicts
+
+    async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
+        self,
+        verdicts: Sequence[Verdict],
+        binder: Binder,
+        sources: Mapping[str, Source],
+        policy: Policy,
+        asker: Asker,
+        *,
+        by_sentence: bool = False,
+    ) -> list[Verdict]:
+        """Read on their own what `fragments` names of the claims."""
+        looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
+        again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
+        contexts = [
+            passages_for(fragment.text, binder, verdict)
+            for verdict, read in again.values()
+            for fragment in read
+        ]
+        readings = await asker.read(contexts, policy)
+        looks = iter(map(Look, (passages for _, passages in contexts), readings))
+        refined = {
+            claim_id: second_look(verdict, [next(looks) for _ in read], policy, sources)
+            for claim_id, (verdict, read) in again.items()
+        }
+        return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
+
+    async def _by_rule(
+        self, stage: RuleStage, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
+    ) -> list[Verdict]:
+        decided = await stage.decide(verdicts, bound)
+        return [self._rated(verdict, stage.policy) for verdict in decided]
+
+    def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
+        return rated(verdict, self._backend.info.certainty, policy)
+
+
+def _ensure_question(question: str | None) -> None:
+    if question is not None:
+        ensure_text(question, "the question")
+
+
+def _by_hint(verdict: Verdict) -> Verdict:
+    """Record that the sources that a model named support the claim."""
+    claim = verdict.claim
+    named = claim.evidence_map and replace(claim.evidence_map, used=True)
+    return replace(verdict, claim=replace(claim, evidence_map=named))

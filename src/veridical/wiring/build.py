@@ -1,0 +1,413 @@
+"""Settings -> Verifier: the only wiring. Backends are found by entry point."""
+
+from __future__ import annotations
+
+import logging
+import math
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
+
+from veridical.core.ports import Backend, TextModel, claims_per_request_of
+from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.aliases import resolve_alias
+from veridical.verification.verifier import Verifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from veridical.core.policy import Policy
+    from veridical.core.ports import EmbeddingModel
+    from veridical.core.recalibration import Recalibration
+    from veridical.memory import Memory
+    from veridical.pipeline.inference.aliases import Operation
+    from veridical.pipeline.inference.prices import Price, Usage
+    from veridical.settings import Settings
+    from veridical.settings.blocks import RequestSettings
+    from veridical.store import CacheTable, Store
+
+logger = logging.getLogger(__name__)
+
+GROUP = "veridical.backends"
+TEXT_GROUP = "veridical.text_models"
+LOCAL = frozenset({"embedded"})
+"""Backends that answer in this process at once: of the wrappers only the cache makes sense."""
+
+FREE = frozenset({"embedded", "gguf"})
+"""Backends and text models that run on one's own machine, in this process: they cost nothing."""
+
+IN_STORE = ":store:"
+"""The path of a cache that is in the database."""
+
+SAMPLED = frozenset({"anthropic", "openai"})
+"""Backends that take `threshold`, for samples; their text models take `price`."""
+
+PRICED = SAMPLED | {"openai-decisions", "systemone"}
+"""Backends that take `price`."""
+
+TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
+"""What the block of a backend says that holds for the text model of the same name, too."""
+
+
+def build_verifier(
+    settings: Settings,
+    *,
+    backend: str | Backend | None = None,
+    policy: Policy | None = None,
+    operation: Operation = "check",
+) -> Verifier:
+    """Return the verifier that the settings describe; `backend` and `policy` override theirs.
+
+    `operation` says what it is for, and with that who is asked and how long estimates are kept.
+    """
+    named = backend_of(settings, operation) if backend is None else backend
+    return Verifier(
+        build_backend(settings, named, operation=operation),
+        policy=policy or settings.to_policy(),
+        claims_model=_claims_model(settings),
+        claims_max_tokens=settings.claims.max_tokens,
+        claims_timeout_s=settings.claims.timeout_s,
+        batch_size=settings.hallucination.batch_size,
+    )
+
+
+def backend_of(settings: Settings, operation: Operation) -> str:
+    """Return the name of who is asked in an operation."""
+    if operation == "check":
+        return settings.backend
+    if operation == "output" and settings.verification.verification_model is not None:
+        return settings.verification.verification_model
+    return hallucination_backend(settings, operation)
+
+
+def _claims_model(settings: Settings) -> TextModel | None:
+    """Return the text model that takes answers apart; None leaves that to the rules."""
+    named, timeout_s = settings.claims.model, settings.claims.timeout_s
+    return None if named is None else build_text_model(settings, named, timeout_s=timeout_s)
+
+
+def build_backend(
+    settings: Settings, backend: object, *, operation: Operation = "check"
+) -> Backend:
+    """Return a backend by its name `NAME[:MODEL]`, with the cache, limits and retries configured.
+
+    It is read with the threshold and temperature that the file `calibration` has for it.
+    One that is built already is returned as it is. `operation` decides what `configurable` stands
+    for, and how long estimates are kept. `ConfigurationError` if no backend of that name is
+    installed, or if it is not set up.
+    """
+    if isinstance(backend, Backend):
+        return backend
+    if not isinstance(backend, str):
+        msg = f"a backend is a name or has `info` and `estimate`, not {type(backend).__name__}"
+        raise ConfigurationError(msg, hint="'embedded' is the default")
+    named = resolve_alias(backend, aliases=settings.aliases.model_dump(), operation=operation)
+    name, _, model = named.partition(":")
+    if operation != "check":
+        settings = settings.for_host()
+    if name == "cascade":
+        return _cascade(settings, operation, model or None)
+    created = _wrapped(settings, name, _create(settings, name, model or None))
+    return _calibrated(settings, created)
+
+
+def build_text_model(
+    settings: Settings, model: object, *, timeout_s: float | None = None
+) -> TextModel:
+    """Return a text model by its name `NAME[:MODEL]`, with the limits and retries configured.
+
+    One that is built already is returned as it is. What it writes is cached if `cache.texts` is on.
+    `timeout_s` is what one text may take (default: `extraction.timeout_s`).
+    `ConfigurationError` if none of that name is installed, or if it is not set up.
+    """
+    if isinstance(model, TextModel):
+        return model
+    if not isinstance(model, str):
+        msg = f"a text model is a name or has `info` and `generate`, not {type(model).__name__}"
+        raise ConfigurationError(msg, hint="Name one: openai:MODEL")
+    named = resolve_alias(model, aliases=settings.aliases.model_dump(), operation="check")
+    name, _, of = named.partition(":")
+    found = _installed(TEXT_GROUP, "text model", name)
+    options = {key: value for key, value in _options(settings, name).items() if key in TEXT_OPTIONS}
+    if name in SAMPLED:
+        options["price"] = _priced(settings, name, lambda: created.info.model)
+    options["timeout_s"] = settings.extraction.timeout_s if timeout_s is None else timeout_s
+    created: TextModel = found(of or None, threads=settings.threads, **options)
+    return _wrapped_text_model(settings, name, created)
+
+
+def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
+    """Return both backends, each in its own wrappers, one behind the other."""
+    from veridical.pipeline.inference.cascade import create
+
+    block = settings.cascade
+    first, second = (
+        build_backend(settings, _part(settings, which, operation)) for which in ("first", "second")
+    )
+    return create(model, first=first, second=second, low=block.low, high=block.high)
+
+
+def _part(settings: Settings, which: str, operation: Operation) -> str:
+    """Return the `NAME[:MODEL]` of a backend of the cascade, which cannot be the cascade."""
+    part = getattr(settings.cascade, which)
+    if part is None:
+        msg = f"the backend 'cascade' has no {which} backend"
+        raise ConfigurationError(msg, hint=f"Set cascade.{which} to NAME:MODEL")
+    named = resolve_alias(part, aliases=settings.aliases.model_dump(), operation=operation)
+    if named.partition(":")[0] == "cascade":
+        msg = f"the {which} backend of the cascade is the cascade itself"
+        raise ConfigurationError(msg, hint=f"Set cascade.{which} to another backend")
+    return named
+
+
+def _create(settings: Settings, name: str, model: str | None) -> Backend:
+    found = _installed(GROUP, "backend", name, "cascade")
+    options = _options(settings, name)
+    if name in PRICED:
+        options["price"] = _priced(settings, name, lambda: created.info.model)
+    created: Backend = found(model, threads=settings.threads, **options)
+    return created
+
+
+def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., Any]:
+    """Return the function that makes what goes by a name in a group of entry points."""
+    found = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in found:
+        msg = f"there is no {what} named {name!r}"
+        known = ", ".join(sorted([*found, *others]))
+        raise ConfigurationError(msg, hint=f"Installed here: {known}")
+    create: Callable[..., Any] = found[name].load()
+    return create
+
+
+def _priced(
+    settings: Settings, name: str, model: Callable[[], str]
+) -> Callable[[Usage], float | None]:
+    """Return what a request costs, by the model's full name, which only the model knows.
+
+    `haiku` has no price.
+    """
+    from veridical.pipeline.inference.prices import cost_usd
+
+    if name in FREE:
+        return lambda _: 0.0
+    table = prices(settings)
+    return lambda usage: cost_usd(model(), usage, table)
+
+
+def _options(settings: Settings, name: str) -> dict[str, Any]:
+    """Return what the settings say of a backend; those that have no block have no options."""
+    block = getattr(settings, name.replace("-", "_"), None)
+    values = {key: value for key, value in dict(block or {}).items() if value is not None}
+    options = {
+        key: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for key, value in values.items()
+    }
+    threshold = settings.policy.support_threshold
+    if name in SAMPLED and threshold is not None and 0 < threshold < 1:
+        options["threshold"] = threshold
+    return options
+
+
+def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
+    from veridical.pipeline.inference.wrappers import wrap
+
+    if name in LOCAL:
+        return wrap(backend, **_cache(settings))
+    return wrap(
+        backend,
+        **_cache(settings),
+        deadline_s=settings.requests.deadline_s,
+        **_service(settings.requests),
+        at_once=_concurrency(settings, name),
+        **_paid(settings, name, backend),
+        batch=claims_per_request_of(backend),
+    )
+
+
+def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> TextModel:
+    """Return a text model in the same wrappers.
+
+    One in this process writes one text at a time, and the same again: it has no use for attempts
+    and rates. Services wait for a free one of `concurrency` as long as that takes: a text may be
+    minutes under way, and a deadline is what bounds it.
+    """
+    from veridical.pipeline.inference.wrappers import wrap_text_model
+
+    kept = _cache(settings) if settings.cache.texts else {}
+    if name in FREE:
+        return wrap_text_model(model, **kept, deadline_s=settings.requests.deadline_s)
+    return wrap_text_model(
+        model,
+        **kept,
+        deadline_s=settings.requests.deadline_s,
+        **_service(settings.requests),
+        concurrency=_concurrency(settings, name),
+        slot_wait_s=math.inf,
+        **_paid(settings, name, model),
+    )
+
+
+def _concurrency(settings: Settings, name: str) -> int | None:
+    """Return how many requests may be under way at once; None if the settings do not say it."""
+    return getattr(getattr(settings, name.replace("-", "_"), None), "concurrency", None)
+
+
+def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
+    """Return what a budget has to know: what a request costs, and how many there may be."""
+    from veridical.pipeline.inference.prices import dearest, most_of
+
+    price = dearest(_priced(settings, name, lambda: asked.info.model))
+    return {"price": price, "most": lambda: most_of(asked)}
+
+
+def _cache(settings: Settings) -> dict[str, Any]:
+    cache = settings.cache
+    return {
+        "cache": _cache_table(settings) if cache.path == IN_STORE else cache.path,
+        "cache_ttl_s": cache.ttl_s,
+        "cache_max_entries": cache.max_entries,
+    }
+
+
+def _cache_table(settings: Settings) -> CacheTable:
+    from veridical.store.cache import WAIT_S, CacheTable
+
+    store = build_store(settings, wait_s=WAIT_S)
+    return CacheTable(store, max_entries=settings.cache.max_entries)
+
+
+def _service(requests: RequestSettings) -> dict[str, Any]:
+    """Return how a service is asked that may be slow, busy, down and paid."""
+    return {
+        "attempts": requests.attempts,
+        "requests_per_minute": requests.per_minute,
+        "tokens_per_minute": requests.tokens_per_minute,
+        "max_wait_s": requests.max_wait_s,
+        "breaker_failures": requests.breaker_failures,
+        "breaker_reset_s": requests.breaker_reset_s,
+        "max_cost_usd": requests.max_cost_usd,
+    }
+
+
+def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
+    """Return the database that the settings name; it is opened when first used.
+
+    A write to SQLite waits up to `wait_s` seconds for others (default: half a minute).
+    """
+    from veridical.store import Store, default_url
+
+    url = settings.store.url or default_url()
+    return Store(url) if wait_s is None else Store(url, wait_s=wait_s)
+
+
+def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
+    """Return the memory that the settings describe, in their database.
+
+    `gate` says whether facts are verified before they are stored (default: if the settings say so,
+    by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
+    """
+    from veridical.memory import GateRules, Memory, MemoryGate
+    from veridical.memory.gate import TIMEOUT_S
+
+    block, store = settings.hallucination, build_store(settings)
+    embeddings = build_embeddings(settings)
+    if gate is None:
+        gate = block.enabled and block.memory_gate.enabled
+    if not gate:
+        return _closing(Memory(store, embeddings=embeddings), store)
+    backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")
+    policy = settings.to_policy()
+    made = MemoryGate(
+        build_verifier(settings, backend=backend, operation="memory"),
+        backend,
+        rules=GateRules(
+            policy.gap_threshold_bits,
+            block.memory_gate.min_confidence,
+            block.memory_gate.reject_unsupported,
+        ),
+        policy=policy,
+        timeout_s=block.timeout or TIMEOUT_S,
+    )
+    return _closing(Memory(store, made, embeddings=embeddings), backend, store)
+
+
+def build_embeddings(settings: Settings) -> EmbeddingModel | None:
+    """Return the embedding model that the settings name; None if they name none."""
+    block = settings.embeddings
+    if block.model is None:
+        return None
+    from veridical.pipeline.inference.openai_embeddings import OpenAIEmbeddings
+
+    place = settings.openai if block.base_url is None else block
+    key = block.api_key or place.api_key
+    return OpenAIEmbeddings(
+        block.model,
+        base_url=place.base_url,
+        api_key=None if key is None else key.get_secret_value(),
+        timeout_s=block.timeout_s,
+    )
+
+
+def hallucination_backend(settings: Settings, operation: Operation) -> str:
+    """Return who a host asks by itself; what is configurable is so for each operation.
+
+    `default` stands in where there is no type, or nothing that its type stands for.
+    """
+    block, aliases = settings.hallucination.backend, settings.aliases.model_dump()
+    default = block.default or settings.backend
+    key = operation if block.type == "configurable" else block.type
+    if block.type is None or (key in aliases and aliases[key] is None and block.default):
+        return default
+    return aliases[operation] or default if block.type == "configurable" else block.type
+
+
+def _closing(memory: Memory, *parts: object) -> Memory:
+    for part in parts:
+        if hasattr(part, "close"):
+            memory.on_close(part.close)
+    return memory
+
+
+def _calibrated(settings: Settings, backend: Backend) -> Backend:
+    """Return the backend as the file `calibration` reads it; as it is if it has nothing for it."""
+    if settings.calibration is None:
+        return backend
+    from veridical.pipeline.inference.wrappers.calibrated import Calibrated
+
+    info = backend.info
+    found = calibrations(settings).get(info.fingerprint)
+    if found is not None:
+        return Calibrated(backend, found)
+    logger.warning(
+        "calibration is not in force: %s has nothing for the backend %s, model %s, fingerprint %s",
+        settings.calibration,
+        info.name,
+        info.model,
+        info.fingerprint,
+    )
+    return backend
+
+
+def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
+    """Return what the file `calibration` holds, by fingerprint of the backend, if one is set.
+
+    `ConfigurationError` if it cannot be read or is no calibration file.
+    """
+    return {} if settings.calibration is None else read_calibrations(settings.calibration)
+
+
+def read_calibrations(path: str) -> Mapping[str, Recalibration]:
+    """Return what a calibration file holds; errors as those of `calibrations`."""
+    from veridical.pipeline.inference.wrappers.calibrated import read
+
+    return read(path)
+
+
+def prices(settings: Settings) -> Mapping[str, Price]:
+    """Return the prices in force: those shipped, and those of the file `prices` over them."""
+    from veridical.pipeline.inference.prices import price_table, read_prices
+
+    own = None if settings.prices is None else read_prices(settings.prices)
+    return price_table(own)

@@ -1,0 +1,139 @@
+"""A setting that nothing reads is a promise that nobody keeps: every key is read by something."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import veridical
+from veridical.settings import Settings, load_layers
+from veridical.settings.aliases import ALIASES
+from veridical.settings.blocks import DecisionSettings, PolicySettings, VerificationSettings
+
+PACKAGE = Path(veridical.__file__).parent
+SETTINGS = {"settings.py", "settings_blocks.py", "settings_values.py", "settings_aliases.py"}
+
+AS_A_WHOLE = {
+    # `composition._options` hands a block to the backend of its name, whose `create` takes each key
+    # as an argument (and raises for one that it does not know).
+    "openai": "pipeline/inference/openai_chat.py",
+    "openai_decisions": "pipeline/inference/openai_decisions.py",
+    "systemone": "pipeline/inference/systemone.py",
+    "anthropic": "pipeline/inference/claude.py",
+    "gguf": "pipeline/inference/gguf.py",
+    # `Settings.to_policy` makes a `Policy` of the block, `VerificationConfig.of` a configuration.
+    "policy": "core/policy.py",
+    "verification": "orchestrator/config.py",
+    "cascade": "composition.py",
+    # `resolve_alias` is handed all names.
+    "aliases": "pipeline/inference/aliases.py",
+}
+"""Blocks that are handed on whole, and the file that names their keys."""
+
+
+@cache
+def attributes(path: Path) -> frozenset[str]:
+    """Return the attributes that a file reads, outside of what sets them."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    read = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    return frozenset(node.attr for node in read if isinstance(node.ctx, ast.Load))
+
+
+@cache
+def readers() -> tuple[Path, ...]:
+    return tuple(path for path in PACKAGE.rglob("*.py") if path.name not in SETTINGS)
+
+
+def names_in(path: Path) -> frozenset[str]:
+    """Return the names that a file has: attributes, arguments, fields, texts."""
+    found = set(attributes(path))
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.arg | ast.keyword):
+            found.add(node.arg or "")
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return frozenset(found)
+
+
+def keys() -> Iterator[str]:
+    yield from load_layers(None).layers[0].values
+
+
+def is_read(key: str) -> bool:
+    """Say whether something outside of the settings reads a key, or hands on its block."""
+    block, _, rest = key.partition(".")
+    *_, parent, name = ["", *key.split(".")]
+    if block in AS_A_WHOLE:
+        return name in names_in(PACKAGE / AS_A_WHOLE[block])
+    # `enabled` alone may be anybody's: the name of a block within a block has to be there, too.
+    wanted = {name, parent} if parent != block and parent else {name}
+    if any(wanted <= attributes(path) for path in readers()):
+        return True
+    aliases = next((names for names in ALIASES if key in names), ())
+    if any(is_read(other) for other in aliases if other != key and other.split(".")[0] != block):
+        return True
+    return bool(rest) and name in attributes(PACKAGE / "settings.py")
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize("key", list(keys()))
+def test_a_key_is_read(key: str) -> None:
+    assert is_read(key)
+
+
+@pytest.mark.parametrize(
+    "key", ["policy.nobody", "openai.nobody", "server.nobody", "hallucination.cache_tll", "nobody"]
+)
+def test_a_key_that_nothing_reads_would_be_found(key: str) -> None:
+    assert not is_read(key)
+
+
+def test_the_names_of_one_value_have_one_default() -> None:
+    defaults = load_layers(None).layers[0].values
+    for names in ALIASES:
+        found = {
+            defaults[name] for name in names if not name.endswith("output_verification.enabled")
+        }
+        assert len(found) == 1, names
+
+
+@pytest.mark.spec("SPEC-08.34", "SPEC-16.21")
+@pytest.mark.parametrize("names", ALIASES)
+def test_a_value_set_by_one_name_is_set_by_all(names: tuple[str, ...]) -> None:
+    values = {"mode": "sample", "enabled": False, "parallel": False, "parallel_verification": False}
+    values |= dict.fromkeys(("max_claims", "max_claims_per_response"), 7)  # type: ignore[arg-type]
+    for said in names:
+        leaf = said.rpartition(".")[2]
+        value = values.get(leaf, 0.25)
+        found = Settings.model_validate(nested(said, value)).model_dump()
+        assert [at(found, name) for name in names] == [value] * len(names)
+
+
+def nested(key: str, value: object) -> dict[str, object]:
+    name, _, rest = key.partition(".")
+    return {name: nested(rest, value) if rest else value}
+
+
+def at(document: object, key: str) -> object:
+    for name in key.split("."):
+        assert isinstance(document, dict)
+        document = document[name]
+    return document
+
+
+def test_blocks_that_are_handed_on_whole_have_the_keys_of_what_takes_them() -> None:
+    from dataclasses import fields
+
+    from veridical.core.policy import Policy
+    from veridical.orchestrator import VerificationConfig
+
+    assert set(PolicySettings.model_fields) == {field.name for field in fields(Policy)}
+    found = {field.name for field in fields(VerificationConfig)}
+    assert set(VerificationSettings.model_fields) == found
+    assert set(DecisionSettings.model_fields)
