@@ -89,7 +89,7 @@ __all__ = [
     "validate_evidence_schema",
 ]
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("veridical.evidence")  # a documented name
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,8 @@ logger = logging.getLogger(__name__)
 class Telemetry:
     """Hands events to sinks; a sink that fails is counted in `errors` and breaks nothing.
 
-    It is a `veridical.verifier.Watcher`, too: hand it to `Verifier.check` for the time of stages.
+    It is a `veridical.verification.check_events.Watcher`, too: hand it to `Verifier.check` for
+    the time of stages.
     """
 
     def __init__(self, sinks: Iterable[Sink] = ()) -> None:

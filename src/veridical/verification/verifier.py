@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from veridical.settings import Settings
 
 
-logger = logging.getLogger(__name__)
+logger = logging.getLogger("veridical.verifier")  # a documented name
 
 
 @dataclass(frozen=True, slots=True)

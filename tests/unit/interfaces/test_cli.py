@@ -99,7 +99,7 @@ def verdict(status: Status, *, sure: bool) -> Verdict:
 def verifier(monkeypatch: pytest.MonkeyPatch) -> type[FakeVerifier]:
     kind = type("Fake", (FakeVerifier,), {})
     monkeypatch.setattr(veridical.wiring.build, "build_verifier", lambda _settings: None)
-    monkeypatch.setattr(veridical.sync, "SyncVerifier", kind)
+    monkeypatch.setattr(veridical.verification.sync, "SyncVerifier", kind)
     return kind
 
 

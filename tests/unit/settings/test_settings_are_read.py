@@ -15,10 +15,9 @@ from veridical.settings.aliases import ALIASES
 from veridical.settings.blocks import DecisionSettings, PolicySettings, VerificationSettings
 
 PACKAGE = Path(veridical.__file__).parent
-SETTINGS = {"settings.py", "settings_blocks.py", "settings_values.py", "settings_aliases.py"}
 
 AS_A_WHOLE = {
-    # `composition._options` hands a block to the backend of its name, whose `create` takes each key
+    # `wiring.build._options` hands a block to the backend of its name; its `create` takes each key
     # as an argument (and raises for one that it does not know).
     "openai": "pipeline/inference/openai_chat.py",
     "openai_decisions": "pipeline/inference/openai_decisions.py",
@@ -28,7 +27,7 @@ AS_A_WHOLE = {
     # `Settings.to_policy` makes a `Policy` of the block, `VerificationConfig.of` a configuration.
     "policy": "core/policy.py",
     "verification": "orchestrator/config.py",
-    "cascade": "composition.py",
+    "cascade": "wiring/build.py",
     # `resolve_alias` is handed all names.
     "aliases": "pipeline/inference/aliases.py",
 }
@@ -45,7 +44,7 @@ def attributes(path: Path) -> frozenset[str]:
 
 @cache
 def readers() -> tuple[Path, ...]:
-    return tuple(path for path in PACKAGE.rglob("*.py") if path.name not in SETTINGS)
+    return tuple(path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE / "settings")
 
 
 def names_in(path: Path) -> frozenset[str]:
@@ -78,7 +77,7 @@ def is_read(key: str) -> bool:
     aliases = next((names for names in ALIASES if key in names), ())
     if any(is_read(other) for other in aliases if other != key and other.split(".")[0] != block):
         return True
-    return bool(rest) and name in attributes(PACKAGE / "settings.py")
+    return bool(rest) and name in attributes(PACKAGE / "settings" / "layers.py")
 
 
 @pytest.mark.spec("SPEC-08.34")

@@ -130,7 +130,7 @@ def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
 
 
 def test_every_tone_has_a_style_of_its_own() -> None:
-    style = resource("page.css")
+    style = resource("veridical.pipeline.reports", "page.css")
     for tone in phrases.LOOKS:
         assert re.search(rf"\.t-{tone}\b[^{{}}]*\{{ --tone:", style), tone
     assert ".top.unsure" in style
