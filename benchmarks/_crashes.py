@@ -29,7 +29,7 @@ from sqlalchemy import text as sql
 
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.memory import Memory, MemoryGate, State, queue_worker
+from veridical.memory import FactState, Memory, MemoryGate, queue_worker
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
@@ -140,29 +140,29 @@ def look(url: str, kills: int, said: list[list[str]]) -> Found:
             acknowledged=len(stored),
             rejections_acknowledged=len(rejected),
             facts=len(facts),
-            verified_before_the_end=_count(facts.values(), State.VERIFIED),
+            verified_before_the_end=_count(facts.values(), FactState.VERIFIED),
             waiting_before_the_end=len(waiting),
         )
         gone = {each.fact for each in noted}
         found.lost = sum(name not in facts and name not in gone for name in stored)
         found.lost += len(rejected - {each.fact_hash for each in noted})
         found.lost += sum("weak" not in stored[name] for name in stored if name in gone)
-        unverified = {key for key, fact in facts.items() if fact.state is not State.VERIFIED}
+        unverified = {key for key, fact in facts.items() if fact.state is not FactState.VERIFIED}
         found.forgotten_by_the_queue = len(unverified - waiting)
         time.sleep(LEASE_S + 0.2)
         memory.verify_pending(early=True)
         found.left_in_the_queue = len(memory.pending())
         left = memory.facts(everything=True, limit=10**9)
-        found.left_in_the_queue += sum(fact.state is not State.VERIFIED for fact in left)
+        found.left_in_the_queue += sum(fact.state is not FactState.VERIFIED for fact in left)
         found.wrongly_verified = sum(
-            "weak" in fact.text and fact.state is State.VERIFIED
+            "weak" in fact.text and fact.state is FactState.VERIFIED
             for fact in [*facts.values(), *left]
         )
         found.damaged = damaged(url)
     return found
 
 
-def _count(facts: object, state: State) -> int:
+def _count(facts: object, state: FactState) -> int:
     return sum(fact.state is state for fact in facts)  # type: ignore[attr-defined]
 
 

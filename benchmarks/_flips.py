@@ -13,7 +13,7 @@ from _bases import BASES
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.types import Claim, Span
-from veridical.pipeline.judgement.status import decide
+from veridical.pipeline.judgement.status import decide_status
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -67,7 +67,9 @@ async def judged(backend: Backend, queries: Sequence[Query]) -> list[Status]:
     policy = Policy().resolved(backend.info)
     measured = await backend.estimate(queries)
     return [
-        decide(Claim("c1", q.claim, Span(0, len(q.claim)), 0), (), m, _NOT_ASKED, policy).status
+        decide_status(
+            Claim("c1", q.claim, Span(0, len(q.claim)), 0), (), m, _NOT_ASKED, policy
+        ).status
         for q, m in zip(queries, measured, strict=True)
     ]
 

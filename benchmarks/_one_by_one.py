@@ -16,7 +16,7 @@ from veridical.core.information import budget_gap_bits
 from veridical.core.measurements import Unmeasured
 
 if TYPE_CHECKING:
-    from veridical.pipeline.inference.llama_cpp import Engine, Tokens
+    from veridical.pipeline.inference.llama_cpp import LlamaModel, Tokens
 
 INSTRUCTION = "Answer with exactly one word: YES, NO or UNSURE."
 PROMPT = """\
@@ -61,14 +61,14 @@ class Answer:
         return -budget_gap_bits(TARGET, self.p0, self.p1)
 
 
-def ask(engine: Engine, claim: str, context: str) -> tuple[Answer, Tokens]:
+def ask(engine: LlamaModel, claim: str, context: str) -> tuple[Answer, Tokens]:
     """Return what the model says of a claim with and without its context, and its work."""
     p1, first = p_yes(engine, claim, context)
     p0, second = p_yes(engine, claim, PLACEHOLDER)
     return Answer(p1, p0), first + second
 
 
-def p_yes(engine: Engine, claim: str, context: str) -> tuple[float | None, Tokens]:
+def p_yes(engine: LlamaModel, claim: str, context: str) -> tuple[float | None, Tokens]:
     """Return P(YES) for one side, None if the call failed, and the work."""
     messages = [
         {"role": "system", "content": INSTRUCTION},

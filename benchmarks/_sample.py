@@ -16,7 +16,7 @@ from veridical.core.sources import as_sources
 from veridical.core.types import CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.pipeline.claims import split_sentences
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 from veridical.pipeline.evidence.scrubbing import merge
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _drawn(dataset: Dataset, *, supported: bool) -> tuple[Row, ...]:
 def _item(file: str, row: Row) -> Item:
     sources = as_sources(row.sources)
     whole = Span(0, len(row.claim))
-    citations = resolve([CitationRef(cited, whole) for cited in row.cites], sources)
+    citations = resolve_citations([CitationRef(cited, whole) for cited in row.cites], sources)
     binder = Binder(Corpus(sources, split_sentences), windows=WINDOWS)
     passages = binder.bind(row.claim, citations).with_evidence
     return Item(file, row, tuple(p.text for p in passages), _union(passages, sources))

@@ -39,7 +39,7 @@ from veridical.core.types import CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc, balanced_accuracy, macro_f1, share
 from veridical.pipeline.claims import sentence_parts, split_sentences
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 from veridical.pipeline.inference.card import load_card
 from veridical.pipeline.inference.embedded import DEFAULT_MODEL, EmbeddedVerifier
 from veridical.pipeline.inference.vectors import packaged_vectors
@@ -163,7 +163,7 @@ def passages_of(row: Row, claim: str, windows: int) -> Iterator[tuple[int | str,
     """Yield the windows, the stitched passage and the closest sentences, as far as there are."""
     sources = as_sources(row.sources)
     corpus = Corpus(sources, split_sentences, vectors=packaged_vectors())
-    cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
+    cited = resolve_citations([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
     read = Binder(corpus, windows=windows).bind(claim, cited).with_evidence
     yield from enumerate(passage.text for passage in read if not passage.stitched)
     short = Binder(corpus, windows=0).bind(claim, cited).with_evidence

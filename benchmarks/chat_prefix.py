@@ -45,7 +45,7 @@ from veridical.core.measurements import Estimate, Query
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc
 from veridical.pipeline.inference.gguf import Gguf
-from veridical.pipeline.inference.llama_cpp import Engine, Load, Tokens, shared, start
+from veridical.pipeline.inference.llama_cpp import LlamaModel, Load, Tokens, shared, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -144,7 +144,7 @@ def measure(documents: Sequence[Sequence[Row]], load: Load) -> dict[str, Way]:
     """Return what both ways make of the documents' claims, taken in turns."""
     ways = {name: Way() for name in (OURS, THEIRS, SURPLUS)}
     backend = Gguf(load, timeout_s=TIMEOUT_S, top_logprobs=20)
-    ours, theirs = shared(load), Engine(start(load))  # loaded before anything is timed
+    ours, theirs = shared(load), LlamaModel(start(load))  # loaded before anything is timed
     for number, rows in enumerate(documents, start=1):
         turns = [
             partial(together, backend, rows, ways[OURS]),
@@ -173,7 +173,7 @@ def together(backend: Gguf, rows: Sequence[Row], way: Way) -> None:
         way.scores.append(measurement.supported if isinstance(measurement, Estimate) else None)
 
 
-def one_by_one(engine: Engine, rows: Sequence[Row], way: Way, surplus: Way) -> None:
+def one_by_one(engine: LlamaModel, rows: Sequence[Row], way: Way, surplus: Way) -> None:
     """Ask about each claim on one document on its own."""
     started = perf_counter()
     for row in rows:

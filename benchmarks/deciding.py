@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from _common import Page, Requirement, publish, table
 from veridical import SyncVerifier
 from veridical.core.sources import as_sources
-from veridical.core.types import Piece, Span
+from veridical.core.types import SourceSpan, Span
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.evidence import Corpus
 from veridical.pipeline.inference.vectors import packaged_vectors
@@ -63,17 +63,17 @@ def answers(limit: int) -> list[dict]:
     return found[:limit]
 
 
-def deciding(claim: Mapping, sources: Mapping[str, str]) -> list[Piece]:
+def deciding(claim: Mapping, sources: Mapping[str, str]) -> list[SourceSpan]:
     """Return where the deciding sentences of a claim stand."""
     places = ((each, sources[each["source"]].find(each["text"])) for each in claim["deciding"])
     return [
-        Piece(each["source"], Span(start, start + len(each["text"])))
+        SourceSpan(each["source"], Span(start, start + len(each["text"])))
         for each, start in places
         if start >= 0
     ]
 
 
-def counted(shown: Iterable[Piece], wanted: Sequence[Piece]) -> Count:
+def counted(shown: Iterable[SourceSpan], wanted: Sequence[SourceSpan]) -> Count:
     """Return whether one that is wanted is among what is shown, and how many are shown."""
     pieces = list(shown)
     return any(piece.overlaps(want) for piece in pieces for want in wanted), len(pieces)
@@ -84,11 +84,11 @@ def verdicts(rows: Iterable[dict]) -> Iterator[tuple[str, Count]]:
     with SyncVerifier.from_settings() as verifier:
         for sources, claim, wanted in claims(rows):
             verdict = verifier.verify(claim, sources)
-            pieces = (Piece(span.source, span.span) for span in verdict.evidence)
+            pieces = (SourceSpan(span.source, span.span) for span in verdict.evidence)
             yield verdict.status.value, counted(pieces, wanted)
 
 
-def claims(rows: Iterable[dict]) -> Iterator[tuple[dict[str, str], str, list[Piece]]]:
+def claims(rows: Iterable[dict]) -> Iterator[tuple[dict[str, str], str, list[SourceSpan]]]:
     """Yield sources, claim and deciding places of each claim that has any."""
     for row in rows:
         sources = {source["id"]: source["text"] for source in row["sources"]}

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from _flips import Found, Judge
     from veridical.core.measurements import Measurement, Query
     from veridical.core.ports import Backend
-    from veridical.pipeline.inference.llama_cpp import Engine
+    from veridical.pipeline.inference.llama_cpp import LlamaModel
 
 LEAST = 60
 EVERY = 3
@@ -142,7 +142,7 @@ class Undefended:
         engine = shared(self._load)
         return [self._ask(engine, query) for query in queries]
 
-    def _ask(self, engine: Engine, query: Query) -> Measurement:
+    def _ask(self, engine: LlamaModel, query: Query) -> Measurement:
         user = PLAIN_USER.format(context=query.context, claim=query.claim)
         messages = [
             {"role": "system", "content": PLAIN_SYSTEM},

@@ -18,7 +18,7 @@ from _texts import case, long_source
 from veridical import SyncVerifier
 from veridical.core.sources import as_sources
 from veridical.pipeline.claims import extract_claims, split_sentences
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def bind(answer: str, corpus: Corpus) -> None:
     """Bind each claim to its windows."""
     binder = Binder(corpus, windows=3)
     for claim in extract_claims(answer, known_ids=corpus.sources).claims:
-        binder.bind(claim.text, resolve(claim.citations, corpus.sources))
+        binder.bind(claim.text, resolve_citations(claim.citations, corpus.sources))
 
 
 def sizes(text: str, corpus: Corpus) -> str:

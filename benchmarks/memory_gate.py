@@ -32,8 +32,8 @@ from sqlalchemy import create_engine, text
 
 from _common import Page, Requirement, options, publish, table
 from veridical.core.sources import as_sources
-from veridical.memory import Memory, MemoryGate, State
-from veridical.memory.decision import ungated
+from veridical.memory import FactState, Memory, MemoryGate
+from veridical.memory.decision import accept_unverified
 from veridical.memory.rows import fact_row, origins, statement
 from veridical.store import Store
 from veridical.store.memory import NewFact, _put
@@ -139,7 +139,7 @@ def written_by_many(url: str, size: int) -> Written:
         with ThreadPoolExecutor(WRITERS) as pool:
             each = list(pool.map(remember, range(size)))
         seconds = perf_counter() - begun
-        kept = memory.facts(states=[State.VERIFIED], limit=size + 100)
+        kept = memory.facts(states=[FactState.VERIFIED], limit=size + 100)
         assert len(kept) == size + 8  # noqa: S101 -- else the figures say nothing
     return Written(seconds, each)
 
@@ -215,7 +215,7 @@ def _fact(number: int) -> NewFact:
         valid_to=None,
     )
     return NewFact(
-        fact_row(said, ungated(0.9), None),
+        fact_row(said, accept_unverified(0.9), None),
         [
             (each.role, key, each.entity)
             for each, key in zip(said.participants, said.keys, strict=True)

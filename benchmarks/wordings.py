@@ -42,9 +42,9 @@ from veridical.core.measurements import Query, Unmeasured
 from veridical.evaluation.dataset import read_datasets
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.gguf import stages
-from veridical.pipeline.inference.llama_cpp import Engine, Load, start
+from veridical.pipeline.inference.llama_cpp import LlamaModel, Load, start
 from veridical.pipeline.inference.logprobs import read_logprobs
-from veridical.pipeline.inference.prompts import Answer, Prompt, prompt_for
+from veridical.pipeline.inference.prompts import AnswerWord, Prompt, prompt_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +86,7 @@ def main() -> None:
     chosen = options()
     rows = [row for name in FILES for row in drawn(TRAIN / f"{name}.jsonl.gz", chosen.rows // 2)]
     path = _prompted.MODELS[chosen.model].path(chosen.models)
-    engine = Engine(start(Load(path, CONTEXT_TOKENS, chosen.threads)))
+    engine = LlamaModel(start(Load(path, CONTEXT_TOKENS, chosen.threads)))
     found = {name: scores(name, engine, rows, chosen) for name in chosen.only}
     positive = np.array([row.supported for row in rows])
     head = [f"{len(rows)} pairs of {', '.join(FILES)}; {path.name}.", ""]
@@ -178,7 +178,7 @@ WORDINGS = {
 
 
 def scores(
-    name: str, engine: Engine, rows: Sequence[Row], chosen: argparse.Namespace
+    name: str, engine: LlamaModel, rows: Sequence[Row], chosen: argparse.Namespace
 ) -> list[float | None]:
     """Return P(YES) for each row, None if there is none; what the cache has is not asked again."""
     chosen.cache.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ def scores(
     return [known[row.id] for row in rows]
 
 
-def score(name: str, engine: Engine, query: Query) -> float | None:
+def score(name: str, engine: LlamaModel, query: Query) -> float | None:
     """Return P(YES) for one pair in one wording; None if the model does not answer."""
     if name == ONE_BY_ONE:
         return _one_by_one.p_yes(engine, query.claim, query.context)[0]
@@ -203,7 +203,7 @@ def score(name: str, engine: Engine, query: Query) -> float | None:
     if isinstance(completion, Unmeasured):
         return None
     reading = read_logprobs(completion.top or ())
-    return None if isinstance(reading, Unmeasured) else reading.probabilities[Answer.YES]
+    return None if isinstance(reading, Unmeasured) else reading.probabilities[AnswerWord.YES]
 
 
 # --- the page --------------------------------------------------------------------------------

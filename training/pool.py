@@ -20,13 +20,13 @@ import numpy as np
 import torch
 from model import collate, load_model, load_tokenizer, logits
 
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 from veridical.core.sources import as_sources
 from veridical.core.types import FURTHER, CitationRef, Span
 from veridical.evaluation.dataset import read_datasets
 from veridical.evaluation.metrics import auroc, balanced_accuracy
 from veridical.pipeline.claims import sentence_parts, split_sentences
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 from veridical.pipeline.inference.vectors import packaged_vectors
 
 if TYPE_CHECKING:
@@ -85,14 +85,14 @@ def claims_of(rows: int) -> Iterator[Claim]:
 def claim_of(file: str, row: Row) -> Iterator[Claim]:
     """Yield a row with the passages that the embedded verifier reads for it."""
     sources = as_sources(row.sources)
-    cited = resolve([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
+    cited = resolve_citations([CitationRef(cited, Span(0, 0)) for cited in row.cites], sources)
     corpus = Corpus(sources, split_sentences, vectors=packaged_vectors())
     binder = Binder(corpus, windows=0)
 
     def pairs(text: str) -> Pairs:
         passages = binder.bind(text, cited).with_evidence
         near = (passage for passage in passages if passage.turn < FURTHER)
-        return tuple((plain(passage.text), plain(text)) for passage in near)
+        return tuple((fold(passage.text), fold(text)) for passage in near)
 
     if all(citation.resolved for citation in cited):
         parts = tuple(pairs(part.text) for part in sentence_parts(row.claim))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from veridical.pytest import Grounded
+    from veridical.pytest import GroundedFixture
 
 SOURCES = {
     "S1": "The bridge was opened to traffic in 1998. It carries eight lanes.",
@@ -30,6 +30,6 @@ def recorded(question: str) -> str:
 
 
 @pytest.mark.parametrize("question", ANSWERS)
-def test_answer_rests_on_its_sources(question: str, grounded: Grounded) -> None:
+def test_answer_rests_on_its_sources(question: str, grounded: GroundedFixture) -> None:
     """Each claim is supported by what it cites."""
     grounded(recorded(question), SOURCES, question)

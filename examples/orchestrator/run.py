@@ -21,7 +21,7 @@ from veridical.orchestrator import (
 from veridical.wiring.build import build_text_model
 
 if TYPE_CHECKING:
-    from veridical.orchestrator import Answer
+    from veridical.orchestrator import ProcessedAnswer
 
 HERE = Path(__file__).parent
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in sorted(HERE.glob("sources/*"))}
@@ -40,7 +40,7 @@ def main() -> None:
     print(f"action: {answer.action}, best attempt: {answer.best.number}\n\n{answer.text}")
 
 
-async def _answer(options: argparse.Namespace) -> Answer:
+async def _answer(options: argparse.Namespace) -> ProcessedAnswer:
     settings = veridical.Settings.load(
         threads=options.threads,
         gguf={"context_tokens": options.context_tokens},

@@ -8,6 +8,6 @@ def test_answer():
 
 from __future__ import annotations
 
-from veridical.interfaces.pytest_plugin import Grounded, assert_grounded
+from veridical.interfaces.pytest_plugin import GroundedFixture, assert_grounded
 
-__all__ = ["Grounded", "assert_grounded"]
+__all__ = ["GroundedFixture", "assert_grounded"]

@@ -18,12 +18,12 @@ from veridical.core.epistemic import HallucinationReport, Verifications
 from veridical.core.measurements import Unmeasured
 from veridical.core.types import ensure_text
 from veridical.errors import BackendError, ConfigurationError, TextError
-from veridical.wiring.runtime import Comparison, Current, Engine
+from veridical.wiring.runtime import Comparison, Current, Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from veridical.audit.auditing import StepLike, Trace
+    from veridical.audit.auditing import StepLike, StepTrace
     from veridical.audit.values import TraceAudit
     from veridical.core.epistemic import ClaimVerification
     from veridical.core.policy import Policy
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from veridical.traces.values import Trace as GoalTrace
 
 __all__ = [
-    "Answer",
+    "VerifiedAnswer",
     "answer_consistency",
     "audit_reasoning",
     "audit_trace",
@@ -74,7 +74,7 @@ def configure(
     `ConfigurationError` if there is none of that name.
     """
     old = _current.engine
-    new = Engine(
+    new = Runtime(
         old.named_backend if backend is _KEEP else backend,
         old.named_text_model if text_model is _KEEP else text_model,
         old.given_policy if policy is _KEEP else policy,
@@ -97,7 +97,7 @@ def current_settings() -> Settings:
     return _engine().settings
 
 
-def _engine() -> Engine:
+def _engine() -> Runtime:
     with _current.lock:
         return _current.engine
 
@@ -222,7 +222,7 @@ def audit_reasoning(steps: Iterable[Mapping[str, object]], sources: str | Source
 
 
 def audit_trace(
-    steps: Trace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
+    steps: StepTrace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
     sources: str | Sources | None = None,
     *,
     question: str | None = None,
@@ -254,7 +254,7 @@ def audit_trace(
         engine.verifier,
         sources=None if sources is None else _sources(sources),
         policy=engine.policy,
-        executor=auditing.Executor(engine.backend, engine.model) if wanted else None,
+        executor=auditing.AnswerDeriver(engine.backend, engine.model) if wanted else None,
     )
     return engine.run(call)
 
@@ -334,7 +334,7 @@ def measure_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Simi
 # --- a text model ----------------------------------------------------------------------------
 
 
-class Answer(str):
+class VerifiedAnswer(str):
     """What a text model answered: a text, with its verification as `report`.
 
     `report` is None if verification was switched off for this answer.
@@ -355,7 +355,7 @@ class Answer(str):
         return {"schema": "veridical.answer/1", "text": str(self), "report": report}
 
 
-def llm(query: str, context: str | Sources | None = None, verify: bool = True) -> Answer:  # noqa: FBT001, FBT002 -- the call of SPEC-16 is llm(query, verify=False)
+def llm(query: str, context: str | Sources | None = None, verify: bool = True) -> VerifiedAnswer:  # noqa: FBT001, FBT002 -- the call of SPEC-16 is llm(query, verify=False)
     """Return what the text model answers from the context, verified unless `verify=False`.
 
     Without a context it answers from what it knows, and there is nothing to verify it against:
@@ -380,13 +380,15 @@ def llm(query: str, context: str | Sources | None = None, verify: bool = True) -
         msg = f"the text model gave no answer ({found.reason})"
         raise BackendError(msg, hint="Check that its service runs, and the settings")
     if not verify:
-        return Answer(found.text)
+        return VerifiedAnswer(found.text)
     if not engine.settings.verifies_answers:
-        return Answer(found.text, not_verified(found.text, "disabled"))
+        return VerifiedAnswer(found.text, not_verified(found.text, "disabled"))
     skip = engine.settings.verification.skip_short
-    return Answer(found.text, detect_hallucinations(found.text, context, skip_short=skip))
+    return VerifiedAnswer(found.text, detect_hallucinations(found.text, context, skip_short=skip))
 
 
 def namespace() -> dict[str, Any]:
     """Return the functions by name, for any sandbox: `exec(code, {**namespace()})`."""
-    return {name: globals()[name] for name in __all__ if name not in {"Answer", "namespace"}}
+    return {
+        name: globals()[name] for name in __all__ if name not in {"VerifiedAnswer", "namespace"}
+    }

@@ -15,7 +15,7 @@ import pytest
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError
-from veridical.memory import Link, Memory, MemoryGate, Outcome, Participant, State, Tier
+from veridical.memory import FactOutcome, FactState, Link, Memory, MemoryGate, Participant, Tier
 from veridical.memory.values import Fact
 from veridical.store import MemoryQueue, MemoryTables, Store
 from veridical.store.memory import Filter
@@ -114,7 +114,7 @@ def test_a_fact_comes_back_as_it_was_remembered(memory: Memory) -> None:
 
 def test_a_source_may_hold_what_databases_do_not_take_in_texts(memory: Memory) -> None:
     done = memory.remember("It holds.", {"S1": "It\0speaks. \ufffe 🖋"})
-    assert done.outcome is Outcome.STORED
+    assert done.outcome is FactOutcome.STORED
 
 
 def test_facts_are_found_by_what_they_are_about(ungated: Memory) -> None:
@@ -132,7 +132,7 @@ def test_facts_are_found_by_source_tier_relation_and_state(ungated: Memory) -> N
     assert found(ungated.facts(source=sha256(b"x").hexdigest())) == ["two", "one"]
     assert found(ungated.facts(tier="task")) == ["one"]
     assert found(ungated.facts(relation="is")) == ["one"]
-    assert found(ungated.facts(states=[State.VERIFIED])) == []
+    assert found(ungated.facts(states=[FactState.VERIFIED])) == []
     assert found(ungated.facts(limit=1)) == ["two"]
 
 
@@ -221,7 +221,7 @@ def test_what_waits_is_verified_later(memory: Memory, switch: Switch) -> None:
     switch.up = True
     worked = memory.verify_pending()
     assert (worked.verified, worked.rejected, worked.waiting) == (1, 1, 0)
-    assert memory.get(good.id).state is State.VERIFIED
+    assert memory.get(good.id).state is FactState.VERIFIED
     with pytest.raises(InputError):
         memory.get(weak.id)  # removed, not only retracted
     assert memory.get(rests.id).retracted is not None
@@ -259,7 +259,7 @@ def test_what_cannot_be_verified_is_tried_again_later_and_given_up_visibly(
         worked = memory.verify_pending(early=True)
     assert (worked.given_up, worked.waiting) == (1, 1)
     assert memory.pending()[0].given_up
-    assert memory.get(fact.id).state is State.UNVERIFIED
+    assert memory.get(fact.id).state is FactState.UNVERIFIED
     switch.up = True
     assert memory.verify_pending().verified == 0
     assert memory.verify_pending(early=True).verified == 1
@@ -285,9 +285,9 @@ def test_what_one_worker_has_claimed_no_other_gets_before_its_time(
     assert queue.claim("b", now=now + 61, until=now + 120) is not None  # a was killed
     done = Settled(changes={"state": "verified"})
     assert not queue.settle(fact.id, done, worker="a")
-    assert memory.get(fact.id).state is State.UNVERIFIED
+    assert memory.get(fact.id).state is FactState.UNVERIFIED
     assert queue.settle(fact.id, done, worker="b")
-    assert memory.get(fact.id).state is State.VERIFIED
+    assert memory.get(fact.id).state is FactState.VERIFIED
 
 
 def test_what_a_worker_finds_out_about_a_fact_that_is_gone_is_not_written(
@@ -314,7 +314,7 @@ def test_a_fact_that_goes_up_with_the_gate_off_goes_on_waiting(
     switch.up = True
     assert memory.verify_pending(early=True).verified == 1
     found = memory.get(fact.id)
-    assert (found.state, found.tier) == (State.VERIFIED, Tier.LONG_TERM)
+    assert (found.state, found.tier) == (FactState.VERIFIED, Tier.LONG_TERM)
     assert memory.pending() == []
 
 

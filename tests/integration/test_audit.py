@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from veridical import Verifier
-from veridical.audit.auditing import Executor, audit
+from veridical.audit.auditing import AnswerDeriver, audit
 from veridical.audit.values import PostHocVerdict
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf_text import create
@@ -32,7 +32,7 @@ STEPS = [
 def test_the_embedded_verifier_labels_the_steps_and_the_answer() -> None:
     backend = EmbeddedVerifier(threads=1)
     trace = {"steps": STEPS, "sources": SOURCES, "answer": "The bridge was opened in 1998."}
-    executor = Executor(backend)
+    executor = AnswerDeriver(backend)
     found = anyio.run(lambda: audit(trace, Verifier(backend), executor=executor))
     assert [step.label for step in found.steps] == [
         "ENTAILED",
@@ -59,7 +59,7 @@ def test_a_real_text_model_is_the_executor(smollm2_path: Path) -> None:
             "question": "In which year was the bridge opened?",
             "answer": "1998",
         }
-        call = Executor(backend, model)
+        call = AnswerDeriver(backend, model)
         found = anyio.run(lambda: audit(trace, Verifier(backend), executor=call)).post_hoc
     finally:
         model.close()

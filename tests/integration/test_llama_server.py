@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from veridical.core.measurements import Billed, Estimate, Estimator, Query, UnmeasuredReason
+from veridical.core.measurements import BilledFailure, Estimate, Estimator, Query, UnmeasuredReason
 from veridical.pipeline.inference.openai_chat import OpenAIChat, create
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,9 @@ def test_claims_are_measured_by_a_real_model(backend: OpenAIChat) -> None:
 
 def test_a_real_server_says_that_a_context_is_too_long(backend: OpenAIChat) -> None:
     (found,) = anyio.run(backend.estimate, [Query("A claim.", "word " * 10_000)])
-    assert found == Billed(UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 400", tokens=0, cost_usd=None)
+    assert found == BilledFailure(
+        UnmeasuredReason.CONTEXT_TOO_LONG, "HTTP 400", tokens=0, cost_usd=None
+    )
 
 
 @pytest.mark.spec("SPEC-08.14")

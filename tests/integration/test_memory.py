@@ -18,7 +18,7 @@ from _llama_server import LlamaServer
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.app import app
-from veridical.memory import Memory, MemoryGate, State
+from veridical.memory import FactState, Memory, MemoryGate
 from veridical.settings import Settings
 from veridical.store import default_url
 from veridical.testing import FakeBackend
@@ -235,4 +235,4 @@ def test_killed_writers_lose_nothing_acknowledged_and_verify_nothing_wrongly(
             connection.execute("SELECT state, count(*) FROM memory_facts GROUP BY state").fetchall()
         )
     connection.close()
-    assert set(states) == {State.VERIFIED.value}
+    assert set(states) == {FactState.VERIFIED.value}

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import veridical
-from veridical.orchestrator import Action, Answer, Orchestrator, VerificationConfig
+from veridical.orchestrator import Action, Orchestrator, ProcessedAnswer, VerificationConfig
 from veridical.orchestrator.analysis import read_trajectory, summarise
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-16.30")]
@@ -27,7 +27,7 @@ RIGHT = (
 WRONG = RIGHT.replace("412", "250").replace("granite", "brick")
 
 
-def answered(texts: list[str], **options: object) -> Answer:
+def answered(texts: list[str], **options: object) -> ProcessedAnswer:
     left = iter(texts)
 
     async def generate(_: str, /, *, context: Mapping[str, str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import veridical
 from veridical.core.measurements import Estimate, Unmeasured
-from veridical.orchestrator import Choice, Orchestrator, VerificationConfig, from_text_model
+from veridical.orchestrator import FailureChoice, Orchestrator, VerificationConfig, from_text_model
 from veridical.quotes.extraction import EvidenceExtractor
 from veridical.testing import (
     FakeBackend,
@@ -84,7 +84,7 @@ async def orchestrated(model: FakeTextModel, text: str) -> str:
     Orchestrator(
         model,
         config=VerificationConfig(on_failure="ask", mode="full"),
-        ask=lambda report: Choice.FLAG if report.flagged else Choice.ACCEPT,
+        ask=lambda report: FailureChoice.FLAG if report.flagged else FailureChoice.ACCEPT,
     )
     answer = await flagging.process("When did it open?", {"S1": text}, verify=True)
     return answer.text if answer.failure is None else answer.original

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.audit.log_steps import Log, Said, to_trace
 from veridical.audit.otel_spans import is_span, span_messages
-from veridical.audit.steps import Trace, parse_trace
+from veridical.audit.steps import StepTrace, parse_trace
 from veridical.errors import DocumentError
 from veridical.traces.document import trace_from_document
 
@@ -62,7 +62,7 @@ _CALLS = frozenset({"tool_use", "server_tool_use", "tool_call", "function_call"}
 _DEEPEST = 20
 
 
-def read_trace(text: str, place: str) -> Trace:
+def read_trace(text: str, place: str) -> StepTrace:
     """Return the trace in a JSON or JSONL document; `place` names it in errors.
 
     `DocumentError` if it is neither, or of none of the shapes; `InputError` if it is a trace of

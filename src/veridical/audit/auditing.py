@@ -14,12 +14,12 @@ from math import log
 from typing import TYPE_CHECKING, Protocol
 
 from veridical.audit.conclusion import overall
-from veridical.audit.derivation import Executor, check_post_hoc
+from veridical.audit.derivation import AnswerDeriver, check_post_hoc
 from veridical.audit.steps import (
     CitationRules,
     Step,
     StepLike,
-    Trace,
+    StepTrace,
     parse_step,
     parse_trace,
     refuse_duplicates,
@@ -30,7 +30,7 @@ from veridical.core.sources import as_sources
 from veridical.core.types import Citation, CitationRef, Claim, Exclusion, Source, Span
 from veridical.core.verdicts import NOTHING_TO_REST_ON, Budget, Status, Verdict
 from veridical.pipeline.claims import extract_claims
-from veridical.pipeline.evidence import resolve
+from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.judgement.contradictions import content_words
 from veridical.pipeline.judgement.epistemic import deciding, step_label, verification
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from veridical.traces.values import Trace as GoalTrace
     from veridical.verification.verifier import Verifier
 
-__all__ = ["Executor", "Step", "StepLike", "Trace", "audit", "parse_step", "parse_trace"]
+__all__ = ["AnswerDeriver", "Step", "StepLike", "StepTrace", "audit", "parse_step", "parse_trace"]
 
 RESTS_ON_A_STEP_THAT_FAILED = "rests_on_a_step_that_is_not_entailed"
 RESTS_ON_AN_UNMEASURED_STEP = "rests_on_a_step_that_was_not_measured"
@@ -63,7 +63,7 @@ LATEST = 1000
 _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "nothing to read it against")
 
 
-class Progress(Protocol):
+class StepProgress(Protocol):
     """Is told how many steps are audited."""
 
     def __call__(self, done: int, total: int, /) -> None:
@@ -72,13 +72,13 @@ class Progress(Protocol):
 
 
 async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each may be left out
-    trace: Trace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
+    trace: StepTrace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
     verifier: Verifier,
     *,
     sources: Sources | None = None,
     policy: Policy | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    executor: AnswerDeriver | None = None,
+    progress: StepProgress | None = None,
 ) -> TraceAudit:
     """Return the audit of a chain of reasoning.
 
@@ -114,7 +114,7 @@ async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each m
     )
 
 
-def _add(given: dict[str, Source], more: Iterable[Source], trace: Trace) -> None:
+def _add(given: dict[str, Source], more: Iterable[Source], trace: StepTrace) -> None:
     """Add sources to those of the trace; `SourceError` if an id comes twice."""
     added = list(more)
     refuse_duplicates(trace.steps, [*given, *(source.id for source in added)])
@@ -192,7 +192,7 @@ class _Run:
             return cited
         ref = CitationRef(cited, Span(0, 0))
         for known in (self.given, named):
-            (found,) = resolve([ref], known)
+            (found,) = resolve_citations([ref], known)
             if found.source is not None:
                 return found.source
         return cited
@@ -228,7 +228,7 @@ class _Run:
         readable = ChainMap(self.given, self.pool.sources)
         found = self.rules.cited(step.id, meant, self.labels, readable)
         if found.kind is Cited.PHANTOM and ":" in meant:  # lines of a source, `a.py:42`
-            (place,) = resolve([CitationRef(meant, Span(0, 0))], readable)
+            (place,) = resolve_citations([CitationRef(meant, Span(0, 0))], readable)
             found = found if place.source is None else replace(found, kind=Cited.SOURCE)
         return replace(found, id=written)
 

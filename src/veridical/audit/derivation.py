@@ -34,7 +34,7 @@ from veridical.pipeline.judgement.epistemic import deciding
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.audit.steps import Trace
+    from veridical.audit.steps import StepTrace
     from veridical.audit.values import StepAudit
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
@@ -63,7 +63,7 @@ _SCHEMA = {
 
 
 @dataclass(frozen=True, slots=True)
-class Executor:
+class AnswerDeriver:
     """Who derives the answer, and the backend that says whether two answers mean the same."""
 
     backend: Backend
@@ -71,10 +71,10 @@ class Executor:
 
 
 async def check_post_hoc(
-    trace: Trace,
+    trace: StepTrace,
     audited: Sequence[StepAudit],
     verifier: Verifier,
-    executor: Executor,
+    executor: AnswerDeriver,
     policy: Policy | None = None,
 ) -> PostHoc:
     """Return whether the answer of a trace follows from its entailed steps and observations.
@@ -101,7 +101,7 @@ async def check_post_hoc(
     return replace(found, p=p, premises=shown, needed=needed, taken=took)
 
 
-def _premises(trace: Trace, audited: Sequence[StepAudit]) -> list[Source]:
+def _premises(trace: StepTrace, audited: Sequence[StepAudit]) -> list[Source]:
     """Return what the answer may be derived from, in the order of the trace."""
     found: list[Source] = []
     for step, result in zip(trace.steps, audited, strict=True):
@@ -169,7 +169,7 @@ async def _needed(answer: _Answer, whole: Verdict) -> Needed:
 
 
 async def _derived(
-    question: str, answer: str, premises: Sequence[Source], executor: Executor
+    question: str, answer: str, premises: Sequence[Source], executor: AnswerDeriver
 ) -> PostHoc:
     derived, took = await _derive(question, premises, executor)
     if isinstance(derived, Unmeasured):
@@ -187,7 +187,7 @@ async def _derived(
 
 
 async def _derive(
-    question: str, premises: Sequence[Source], executor: Executor
+    question: str, premises: Sequence[Source], executor: AnswerDeriver
 ) -> tuple[str | Unmeasured | None, Taken]:
     """Return what a text model derives from premises alone, None if nothing, and what it took."""
     if executor.model is None:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from veridical.audit.steps import Step, Trace
+from veridical.audit.steps import Step, StepTrace
 from veridical.core.types import Source
 from veridical.errors import DocumentError
 from veridical.pipeline.claims import split_sentences
@@ -38,7 +38,7 @@ class Log:
 # --- messages to steps -----------------------------------------------------------------------
 
 
-def to_trace(log: Log, place: str) -> Trace:
+def to_trace(log: Log, place: str) -> StepTrace:
     """Return what the assistant said as steps; `DocumentError` if it said nothing."""
     speaking = [n for n, said in enumerate(log.messages) if any(_by_assistant(said))]
     if not speaking:
@@ -101,10 +101,10 @@ class _Builder:
         self.ids.add(found)
         return found
 
-    def trace(self, left_out: Mapping[str, int]) -> Trace:
+    def trace(self, left_out: Mapping[str, int]) -> StepTrace:
         # Without anything before it, an answer is no end of a trace: its sentences are the trace.
         ended = self.observations or not all(step.final for step in self.steps)
-        return Trace(
+        return StepTrace(
             steps=tuple(self.steps),
             question=self.question,
             answer="\n".join(self.answer) if ended else None,

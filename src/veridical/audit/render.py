@@ -137,7 +137,7 @@ class _Row:
         return self.step.verification.status.value
 
     @property
-    def look(self) -> phrases.Look:
+    def look(self) -> phrases.StatusStyle:
         return phrases.LOOKS[self.tone]
 
     @property
@@ -170,7 +170,7 @@ class _Claim:
         return self.found.status.value
 
     @property
-    def look(self) -> phrases.Look:
+    def look(self) -> phrases.StatusStyle:
         return phrases.LOOKS[self.tone]
 
     @property

@@ -56,7 +56,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class StepTrace:
     """A chain of reasoning: its steps, what was asked, what was answered, what there is to go by.
 
     `observations` are the ids of contexts that came of the trace's own actions, such as results of
@@ -85,13 +85,13 @@ class Trace:
 # --- reading ---------------------------------------------------------------------------------
 
 
-def parse_trace(trace: object) -> Trace:
+def parse_trace(trace: object) -> StepTrace:
     """Return a trace as a value: a list of steps, or an object of schema `veridical.steps/1`.
 
     Of a trace of the store (`ReasoningTraces.tree`) the claims are the steps.
     `InputError`s say what has another shape than it should.
     """
-    if isinstance(trace, Trace):
+    if isinstance(trace, StepTrace):
         return trace
     if isinstance(trace, values.Trace):
         return _parse_goal(trace)
@@ -100,10 +100,10 @@ def parse_trace(trace: object) -> Trace:
     if isinstance(trace, str | bytes) or not hasattr(trace, "__iter__"):
         msg = f"steps must be a list, not {type(trace).__name__}"
         raise InputError(msg, hint=SHAPE)
-    return Trace(_parse_steps(trace))
+    return StepTrace(_parse_steps(trace))
 
 
-def _parse_object(trace: Mapping[object, object]) -> Trace:
+def _parse_object(trace: Mapping[object, object]) -> StepTrace:
     if "steps" not in trace or not trace.keys() <= _TRACE_KEYS:
         msg = "the trace has an unknown shape"
         raise InputError(msg, hint=TRACE_SHAPE)
@@ -120,7 +120,7 @@ def _parse_object(trace: Mapping[object, object]) -> Trace:
     if not _is_ids(observations):
         msg = "observations must be a list of ids"
         raise InputError(msg, hint=TRACE_SHAPE)
-    return Trace(
+    return StepTrace(
         steps=_parse_steps(steps),
         question=cast("str | None", trace.get("question")),  # Trace refuses what is no text
         answer=cast("str | None", trace.get("answer")),
@@ -129,7 +129,7 @@ def _parse_object(trace: Mapping[object, object]) -> Trace:
     )
 
 
-def _parse_goal(goal: values.Trace) -> Trace:
+def _parse_goal(goal: values.Trace) -> StepTrace:
     """Return the claims under a goal as steps, and what was observed as their context, by time."""
     names = {node.id: node.cited_as for node in goal.nodes if node.kind in values.EVIDENCE}
     steps: list[Step] = []
@@ -147,7 +147,7 @@ def _parse_goal(goal: values.Trace) -> Trace:
         msg = "the trace has no claim"
         raise InputError(msg, hint="The claims of a trace are what is audited")
     question = goal.by_id[goal.goal].text
-    return Trace(tuple(steps), question, observations=frozenset(names.values()))
+    return StepTrace(tuple(steps), question, observations=frozenset(names.values()))
 
 
 def _parse_steps(steps: Iterable[object]) -> tuple[Step, ...]:

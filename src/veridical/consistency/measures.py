@@ -14,7 +14,7 @@ from veridical.consistency.rewording import rewordings, same_facts
 from veridical.consistency.similarity import mean, semantic_similarity, vector_similarity
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
-    Billed,
+    BilledFailure,
     Estimate,
     Generated,
     Query,
@@ -30,7 +30,7 @@ from veridical.core.sources import as_sources
 from veridical.core.strict_json import parse_evidence_json
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, EvidenceJSONError
-from veridical.pipeline.inference.wrappers.base import ask
+from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.judgement.contradictions import (
     candidate_pairs,
     find_contradictions,
@@ -129,7 +129,7 @@ def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
     if isinstance(found, Generated) and (found.cut_off or not found.text.strip()):
         detail = "the answer was cut off" if found.cut_off else "the answer is empty"
         failure = Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
-        return Billed.of(failure, taken(found))
+        return BilledFailure.of(failure, taken(found))
     return found
 
 
@@ -137,7 +137,7 @@ def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
 
 
 @dataclass(frozen=True, slots=True)
-class Reasker:
+class ConsistencyChecker:
     """The measures that take a verifier, its backend and, where there is one, a text model."""
 
     verifier: Verifier
@@ -335,7 +335,7 @@ async def contradictions(
         for first, second in read
         for query in (Query(second.text, first.text), Query(first.text, second.text))
     ]
-    measured = await ask(backend, queries)
+    measured = await safe_estimate(backend, queries)
     both = list(zip(measured[::2], measured[1::2], strict=True))
     threshold = (policy or Policy()).resolved(backend.info).contradiction_threshold
     return find_contradictions(read, both, len(pairs), 1.0 if threshold is None else threshold)

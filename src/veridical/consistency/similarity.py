@@ -24,7 +24,7 @@ from veridical.core.text import normalise
 from veridical.core.types import ensure_text
 from veridical.errors import VeridicalError
 from veridical.pipeline.claims import split_sentences
-from veridical.pipeline.inference.wrappers.base import ask
+from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.judgement.contradictions import content_words
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def semantic_similarity(
         return Similarity(value=1.0, forward=1.0, backward=1.0)
     pairs = {pair: None for reading in readings for pair in reading.pairs}
     queries = [Query(sentence, chunk, question) for sentence, chunk in pairs]
-    measured = await ask(backend, queries)
+    measured = await safe_estimate(backend, queries)
     lost = [each.reason.value for each in measured if isinstance(each, Unmeasured)]
     took = Taken.by(measured)
     if lost:

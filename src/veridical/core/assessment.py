@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Stage
+from veridical.core.measurements import CascadeBranch
 from veridical.core.types import ClaimExtraction, Exclusion, Skip
 from veridical.core.verdicts import Status
 
@@ -30,7 +30,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Savings:
+class CascadeUsage:
     """How many queries each backend of a cascade was asked.
 
     `stood_in` counts those that the second could not measure and the first had.
@@ -40,8 +40,8 @@ class Savings:
     asked_second: int = 0
     stood_in: int = 0
 
-    def __add__(self, other: Savings) -> Savings:
-        return Savings(
+    def __add__(self, other: CascadeUsage) -> CascadeUsage:
+        return CascadeUsage(
             self.asked_first + other.asked_first,
             self.asked_second + other.asked_second,
             self.stood_in + other.stood_in,
@@ -53,12 +53,12 @@ class Savings:
         return 1.0 - self.asked_second / self.asked_first if self.asked_first else None
 
     @classmethod
-    def of(cls, measured: Iterable[Measurement]) -> Savings:
+    def of(cls, measured: Iterable[Measurement]) -> CascadeUsage:
         """Return what measurements say of the cascade they come from; nothing if from none."""
         stages = Counter(measurement.stage for measurement in measured)
-        stood_in = stages[Stage.STOOD_IN]
-        second = stages[Stage.SECOND] + stood_in
-        return cls(stages[Stage.FIRST] + second, second, stood_in)
+        stood_in = stages[CascadeBranch.STOOD_IN]
+        second = stages[CascadeBranch.SECOND] + stood_in
+        return cls(stages[CascadeBranch.FIRST] + second, second, stood_in)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Summary:
     latency_ms: float
     cost_usd: float | None = None
     tokens: int | None = None
-    cascade: Savings | None = None
+    cascade: CascadeUsage | None = None
     extraction: ClaimExtraction = field(default_factory=ClaimExtraction)
     probability_grounded: float | None = None
     flagged: Counts = Counts()

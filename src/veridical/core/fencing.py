@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 
 MARKS = re.compile(
     # <|im_end|>, <|eot_id|>, <｜User｜>, <|"|>, <turn|>
@@ -33,7 +33,7 @@ sign ends the matter and a second pass finds nothing.
 
 def fenced(text: str) -> str:
     """Return a text, its control marks broken up, between fences that it does not contain."""
-    safe = disarmed(plain(text))  # in this order: without what is invisible a mark may appear
+    safe = disarmed(fold(text))  # in this order: without what is invisible a mark may appear
     nonce = hashlib.sha256(safe.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"<data-{nonce}>\n{safe}\n</data-{nonce}>"
 
@@ -44,7 +44,7 @@ def quoted(text: str) -> str:
     Small models read a quoted claim far better than a fenced one
     (docs/decisions/0010-how-claims-are-asked.md); on its line it can begin nothing new.
     """
-    return '"' + " ".join(disarmed(plain(text)).split()).replace('"', "'") + '"'
+    return '"' + " ".join(disarmed(fold(text)).split()).replace('"', "'") + '"'
 
 
 def disarmed(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from veridical.core.fencing import disarmed
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 from veridical.core.status_table import NOT_CARRIED, view
 from veridical.core.verdicts import Role, Status
 
@@ -70,7 +70,7 @@ def _evidence(piece: EvidenceSpan) -> str:
 
 def quoted(text: str, shown: int) -> str:
     """Return a text on one line, without control marks, cut at a word if it is too long."""
-    line = " ".join(disarmed(plain(text)).split()).replace('"', "'")
+    line = " ".join(disarmed(fold(text)).split()).replace('"', "'")
     if len(line) <= shown:
         return line
     return line[:shown].rsplit(" ", 1)[0] + " …"

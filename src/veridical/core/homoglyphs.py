@@ -1,7 +1,7 @@
 """Texts as a reader sees them, for what looks at characters.
 
 A model takes fullwidth or bold letters, or a Cyrillic “а” in an English word, for signs it does not
-know, and reads what is invisible to people, such as an order in tag characters. `plain` writes the
+know, and reads what is invisible to people, such as an order in tag characters. `fold` writes the
 same text with ordinary letters and without what cannot be seen. Superscripts, subscripts and
 fractions stay: 10² is not 102. It keeps no offsets: spans and quotes are those of the original.
 """
@@ -30,7 +30,7 @@ _LATIN_WORD = re.compile("[\x00-\u024f]+")
 _WORD = re.compile(r"\w+")
 
 VERSION = "2"
-"""Changes with what `plain` does: estimates made before are not those made after."""
+"""Changes with what `fold` does: estimates made before are not those made after."""
 
 
 class _Table(dict[int, str]):
@@ -48,7 +48,7 @@ class _Table(dict[int, str]):
 _TABLE = _Table()
 
 
-def plain(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text with ordinary letters and nothing invisible; doing it twice changes nothing."""
     if text.isascii():
         return text

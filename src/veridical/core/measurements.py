@@ -51,7 +51,7 @@ class UnmeasuredReason(StrEnum):
     LANGUAGE_NOT_SUPPORTED = "language_not_supported"
 
 
-class Stage(StrEnum):
+class CascadeBranch(StrEnum):
     """Which backend of a cascade decided about a query, and whether the second was asked."""
 
     FIRST = "first"
@@ -84,7 +84,7 @@ class Estimate:
     tokens: int | None = None
     cost_usd: float | None = None
     cached: bool = False
-    stage: Stage | None = None
+    stage: CascadeBranch | None = None
 
     def __post_init__(self) -> None:
         for name in ("supported", "low", "high"):
@@ -115,18 +115,18 @@ class Unmeasured:
     reason: UnmeasuredReason
     detail: str = ""
     retry_after_s: float | None = None
-    stage: Stage | None = None
+    stage: CascadeBranch | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Billed(Unmeasured):
+class BilledFailure(Unmeasured):
     """A failure that says what it took; tokens and cost are None where unknown."""
 
     tokens: int | None = None
     cost_usd: float | None = None
 
     @classmethod
-    def of(cls, failure: Unmeasured, took: Taken) -> Billed:
+    def of(cls, failure: Unmeasured, took: Taken) -> BilledFailure:
         """Return a failure with what it took."""
         return cls(
             failure.reason,
@@ -265,7 +265,7 @@ def taken(found: Measurement | Generated) -> Taken:
 
     Of a failure that does not say it, it is unknown if the service may have billed it.
     """
-    if isinstance(found, Unmeasured) and not isinstance(found, Billed):
+    if isinstance(found, Unmeasured) and not isinstance(found, BilledFailure):
         return UNKNOWN if found.reason in MAY_BE_BILLED else Taken()
     if isinstance(found, Estimate | Generated) and found.cached:
         return Taken()

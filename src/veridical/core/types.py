@@ -278,18 +278,18 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SourceSpan:
     """A stretch of one source."""
 
     source: str
     span: Span
 
-    def covers(self, other: Piece) -> bool:
+    def covers(self, other: SourceSpan) -> bool:
         """Say whether the other stretch lies within this one."""
         inside = self.span.start <= other.span.start and other.span.end <= self.span.end
         return self.source == other.source and inside
 
-    def overlaps(self, other: Piece) -> bool:
+    def overlaps(self, other: SourceSpan) -> bool:
         """Say whether the two stretches share some text."""
         return self.source == other.source and self.span.overlaps(other.span)
 
@@ -308,8 +308,8 @@ class Passage:
     """
 
     text: str = field(repr=False)
-    pieces: tuple[Piece, ...]
-    focus: tuple[Piece, ...] = ()
+    pieces: tuple[SourceSpan, ...]
+    focus: tuple[SourceSpan, ...] = ()
     relevance: float = 0.0
     turn: int = 0
 
@@ -331,4 +331,4 @@ class Binding:
     with_evidence: tuple[Passage, ...]
     without_evidence: tuple[Passage, ...]
     windows_total: int
-    nearest: tuple[Piece, ...] = ()
+    nearest: tuple[SourceSpan, ...] = ()

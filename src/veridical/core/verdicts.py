@@ -10,7 +10,7 @@ from veridical.core.measurements import NOTHING, Taken
 
 if TYPE_CHECKING:
     from veridical.core.measurements import Measurement
-    from veridical.core.types import Citation, Claim, Piece, Span
+    from veridical.core.types import Citation, Claim, SourceSpan, Span
 
 
 class Status(StrEnum):
@@ -146,9 +146,9 @@ class Verdict:
     notes: tuple[Note, ...] = ()
     evidence: tuple[EvidenceSpan, ...] = ()
     parts: tuple[PartVerdict, ...] = ()
-    windows_scored: tuple[Piece, ...] = ()
+    windows_scored: tuple[SourceSpan, ...] = ()
     windows_total: int = 0
-    stitched_scored: tuple[Piece, ...] = ()
+    stitched_scored: tuple[SourceSpan, ...] = ()
     certainty: Certainty = Certainty.UNSURE
     probability_right: float | None = None
     taken: Taken = NOTHING

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, DocumentError
-from veridical.evaluation.rows import Malformed, Row, Skipped, parse
+from veridical.evaluation.rows import Malformed, Row, SkippedRow, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,7 +86,7 @@ def _read(path: Path, name: str, problems: list[str]) -> Dataset:
             problems += [f"{name}, line {number}: {problem}" for problem in parsed.problems]
         elif parsed.id in seen:
             problems.append(f"{name}, line {number}: has the id of line {seen[parsed.id]}")
-        elif isinstance(parsed, Skipped):
+        elif isinstance(parsed, SkippedRow):
             skipped[parsed.reason] += 1
         else:
             rows[parsed.id] = parsed

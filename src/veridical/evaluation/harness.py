@@ -36,7 +36,7 @@ class ClaimVerifier(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RowOutcome:
     """What became of a row: `supported` is p1's P(supported), None if unmeasured; `ms` is time."""
 
     status: Status
@@ -49,7 +49,7 @@ class Measured:
     """The rows of a data set, and the outcome of each in the same order."""
 
     dataset: Dataset
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RowOutcome, ...]
 
 
 def measure(
@@ -80,7 +80,7 @@ def _outcome(
     verifier: ClaimVerifier,
     policy: Policy | None,
     ledger: Ledger | None,
-) -> Outcome:
+) -> RowOutcome:
     known = ledger.get(dataset.fingerprint, row.id) if ledger is not None else None
     if known is not None:
         return known
@@ -92,6 +92,6 @@ def _outcome(
     return outcome
 
 
-def _kept(verdict: Verdict, ms: float) -> Outcome:
+def _kept(verdict: Verdict, ms: float) -> RowOutcome:
     supported = verdict.p1.supported if isinstance(verdict.p1, Estimate) else None
-    return Outcome(verdict.status, supported, ms)
+    return RowOutcome(verdict.status, supported, ms)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from veridical.core.measurements import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError
-from veridical.evaluation.harness import Outcome
+from veridical.evaluation.harness import RowOutcome
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ class Ledger:
     def __init__(self, path: Path, backend: BackendInfo, policy: Policy) -> None:
         self._path = path
         self._run = run_fingerprint(backend, policy)
-        self._known: dict[tuple[str, str], Outcome] = {}
+        self._known: dict[tuple[str, str], RowOutcome] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -52,11 +52,11 @@ class Ledger:
     ) -> None:
         self._file.close()
 
-    def get(self, file: str, row: str) -> Outcome | None:
+    def get(self, file: str, row: str) -> RowOutcome | None:
         """Return the outcome of a row of the file with this fingerprint, if it is known."""
         return self._known.get((file, row))
 
-    def add(self, file: str, row: str, outcome: Outcome) -> None:
+    def add(self, file: str, row: str, outcome: RowOutcome) -> None:
         """Write one outcome; what is written survives the end of the process."""
         line = {"schema": SCHEMA, "file": file, "id": row, "run": self._run, **asdict(outcome)}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
@@ -97,14 +97,14 @@ class Ledger:
         return ConfigurationError(msg, hint="Name a file of an earlier --resume, or a new one")
 
 
-def _outcome(row: dict[str, Any]) -> Outcome:
+def _outcome(row: dict[str, Any]) -> RowOutcome:
     if row["schema"] != SCHEMA:
         raise ValueError
     if row["supported"] is not None:
         ensure_probability(row["supported"], "supported")
     if not 0 <= row["ms"] < inf:
         raise ValueError
-    return Outcome(Status(row["status"]), row["supported"], row["ms"])
+    return RowOutcome(Status(row["status"]), row["supported"], row["ms"])
 
 
 def run_fingerprint(backend: BackendInfo, policy: Policy) -> str:

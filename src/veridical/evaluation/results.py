@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Interval
-    from veridical.evaluation.harness import Measured, Outcome
+    from veridical.evaluation.harness import Measured, RowOutcome
     from veridical.evaluation.metrics import Flags, Floats
     from veridical.evaluation.rows import Row
 
@@ -142,7 +142,7 @@ def _file(measured: Measured, how: Resampling) -> tuple[FileResult, Mapping[str,
     return result, drawn
 
 
-def _points(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Points:
+def _points(rows: Sequence[Row], outcomes: Sequence[RowOutcome]) -> Points:
     by_model = [outcome.status not in DECIDED_WITHOUT_MODEL for outcome in outcomes]
     scores = [
         (outcome.supported or 0.0) if model else 0.0
@@ -156,7 +156,7 @@ def _points(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Points:
     )
 
 
-def _scores(rows: Sequence[Row], outcomes: Sequence[Outcome], points: Points) -> Scores:
+def _scores(rows: Sequence[Row], outcomes: Sequence[RowOutcome], points: Points) -> Scores:
     supported, flagged = points.supported, points.flagged
     probability, truth = points.score[points.by_model], supported[points.by_model]
     times = [outcome.ms for outcome in outcomes]
@@ -173,7 +173,7 @@ def _scores(rows: Sequence[Row], outcomes: Sequence[Outcome], points: Points) ->
     )
 
 
-def _macro_f1(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> float | None:
+def _macro_f1(rows: Sequence[Row], outcomes: Sequence[RowOutcome]) -> float | None:
     labelled = [
         (PREDICTED.get(outcome.status, Label3.NOT_IN_CONTEXT), row.label3)
         for row, outcome in zip(rows, outcomes, strict=True)

@@ -53,7 +53,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedRow:
     """A row that is left out, and why."""
 
     id: str
@@ -67,7 +67,7 @@ class Malformed:
     problems: tuple[str, ...]
 
 
-Parsed: TypeAlias = Row | Skipped | Malformed
+Parsed: TypeAlias = Row | SkippedRow | Malformed
 LABELS = {"supported": True, "not_supported": False}
 TYPE_NAMES = {
     dict: "an object",
@@ -93,17 +93,17 @@ def parse(line: str) -> Parsed:
     return Malformed(tuple(fields.problems)) if fields.problems else parsed
 
 
-def _row(fields: _Fields) -> Row | Skipped:
+def _row(fields: _Fields) -> Row | SkippedRow:
     row_id, claim = fields.text("id"), fields.text("claim")
     sources = fields.evidence()
     supported, label3, cites = fields.label(), fields.label3(), fields.cites()
     if fields.extra().get("ambiguous"):
-        return Skipped(row_id, SkipReason.AMBIGUOUS)
+        return SkippedRow(row_id, SkipReason.AMBIGUOUS)
     if not any(sources.values()):
-        return Skipped(row_id, SkipReason.NO_EVIDENCE)
+        return SkippedRow(row_id, SkipReason.NO_EVIDENCE)
     kept = tuple(cited for cited in cites if cited not in sources or sources[cited])
     if cites and not kept:
-        return Skipped(row_id, SkipReason.CITED_EVIDENCE_EMPTY)
+        return SkippedRow(row_id, SkipReason.CITED_EVIDENCE_EMPTY)
     filled = tuple(Source(key, text) for key, text in sources.items() if text)
     return Row(row_id, claim, filled, supported, label3, kept)
 

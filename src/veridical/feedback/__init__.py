@@ -1,24 +1,24 @@
 """Feedback on verdicts, and the refitting of a backend's calibration to it."""
 
-from veridical.feedback.labels import Feedback, Mark, report_id, to_document
-from veridical.feedback.observations import Sorted, Unused, sort_marks
-from veridical.feedback.points import Observation, Reading
-from veridical.feedback.search import ENOUGH, Figure, Figures, Refit, TooLittle, refit
+from veridical.feedback.labels import Feedback, FeedbackLabel, report_id, to_document
+from veridical.feedback.observations import SortedLabels, Unused, sort_labels
+from veridical.feedback.points import DecisionRule, Observation
+from veridical.feedback.search import ENOUGH, Metric, Metrics, NotEnoughFeedback, Refit, refit
 
 __all__ = [
     "ENOUGH",
+    "DecisionRule",
     "Feedback",
-    "Figure",
-    "Figures",
-    "Mark",
+    "FeedbackLabel",
+    "Metric",
+    "Metrics",
+    "NotEnoughFeedback",
     "Observation",
-    "Reading",
     "Refit",
-    "Sorted",
-    "TooLittle",
+    "SortedLabels",
     "Unused",
     "refit",
     "report_id",
-    "sort_marks",
+    "sort_labels",
     "to_document",
 ]

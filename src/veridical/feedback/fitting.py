@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from veridical.evaluation.metrics import balanced_accuracy
-from veridical.feedback.points import Reading, changed, flagged, losses, temper
+from veridical.feedback.points import DecisionRule, changed, flagged, losses, temper
 
 if TYPE_CHECKING:
-    from veridical.feedback.points import Points
+    from veridical.feedback.points import ObservationArrays
 
 CANDIDATES = 512
 TEMPERATURES = np.round(np.geomspace(0.1, 10.0, 201), 4)
 
 
-def fit_temperature(points: Points) -> float:
+def fit_temperature(points: ObservationArrays) -> float:
     """Return the temperature with the least log loss (Guo et al. 2017), from 0.1 to 10."""
     read = (temper(points.supported, temperature) for temperature in TEMPERATURES)
     mean_losses = [float(losses(p, points.truth).mean()) for p in read]
     return float(TEMPERATURES[int(np.argmin(mean_losses))])
 
 
-def fit_threshold(points: Points, reading: Reading) -> float:
+def fit_threshold(points: ObservationArrays, reading: DecisionRule) -> float:
     """Return the threshold with the best balanced accuracy; of equals, that nearest to today's."""
     read = points.tempered(reading.temperature)
     values = np.unique(read.supported)
@@ -32,16 +32,18 @@ def fit_threshold(points: Points, reading: Reading) -> float:
         middles = np.quantile(middles, np.linspace(0, 1, CANDIDATES))
     today = reading.support_threshold
     candidates = sorted({today, *middles.tolist()}, key=lambda value: abs(value - today))
-    plain = Reading(today, reading.contradiction_threshold)
+    plain = DecisionRule(today, reading.contradiction_threshold)
     scores = [_accuracy(read, changed(plain, threshold=value)) for value in candidates]
     return float(candidates[int(np.argmax(scores))])
 
 
-def _accuracy(points: Points, reading: Reading) -> float:
+def _accuracy(points: ObservationArrays, reading: DecisionRule) -> float:
     return balanced_accuracy(~flagged(points, reading), points.truth) or 0.0
 
 
-def fit(points: Points, today: Reading, *, threshold: bool, temperature: bool) -> Reading:
+def fit(
+    points: ObservationArrays, today: DecisionRule, *, threshold: bool, temperature: bool
+) -> DecisionRule:
     """Return the reading that fits best in what may change.
 
     With another temperature a threshold moves along, so that it tells the same claims apart.

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from veridical.feedback.points import Points
+    from veridical.feedback.points import ObservationArrays
 
 FOLDS = 5
 
 
-def folds(points: Points) -> tuple[list[int], bool]:
+def folds(points: ObservationArrays) -> tuple[list[int], bool]:
     """Return the fold of each point, and whether the points of a group share one.
 
     They do, if that leaves both kinds of claims to fit to in each case.
@@ -28,7 +28,7 @@ def folds(points: Points) -> tuple[list[int], bool]:
     return _deal(points, [f"{row} {group}" for row, group in enumerate(points.group)]), False
 
 
-def _deal(points: Points, groups: Sequence[str]) -> list[int]:
+def _deal(points: ObservationArrays, groups: Sequence[str]) -> list[int]:
     """Deal groups to folds, the largest first, each to the fold with the least of its kind."""
     counts: dict[str, NDArray[np.float64]] = {}
     for group, truth in zip(groups, points.truth, strict=True):
@@ -48,7 +48,7 @@ def _digest(text: str) -> bytes:
     return sha256(text.encode()).digest()
 
 
-def _trainable(points: Points, fold: Sequence[int]) -> bool:
+def _trainable(points: ObservationArrays, fold: Sequence[int]) -> bool:
     """Say whether every fold has something in it and leaves both kinds of claims to fit to."""
     for one in range(FOLDS):
         held_out = np.array(fold) == one

@@ -39,7 +39,7 @@ _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estim
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class FeedbackLabel:
     """A verdict and whether it was right.
 
     `report` identifies the answer and its evidence, `claim` is the claim's id in it; `claim_hash`
@@ -97,7 +97,7 @@ class Feedback:
         right: bool,
         actual: str | None = None,
         fingerprint: str | None = None,
-    ) -> Mark:
+    ) -> FeedbackLabel:
         """Keep whether the verdict on a claim was right, in place of what was said before.
 
         `report` may be the document that `check --json` prints, too. `actual` is the status that
@@ -116,7 +116,7 @@ class Feedback:
         row |= {"right": right, "actual": status.value if status else None}
         return _mark(row | {"id": self._table.put(row)})
 
-    def list(self) -> list[Mark]:
+    def list(self) -> list[FeedbackLabel]:
         """Return all marks, the oldest first."""
         return [_mark(row) for row in self._table.rows()]
 
@@ -133,7 +133,7 @@ def report_id(document: Mapping[str, Any]) -> str:
     return short_hash(_content(document))
 
 
-def to_document(marks: Iterable[Mark]) -> dict[str, Any]:
+def to_document(marks: Iterable[FeedbackLabel]) -> dict[str, Any]:
     """Return marks as the JSON document `veridical.feedback/1`."""
     return {"schema": "veridical.feedback/1", "marks": [mark.to_dict() for mark in marks]}
 
@@ -230,11 +230,11 @@ def _actual(actual: str | None, status: Status, *, right: bool) -> Status | None
 # --- rows -> marks ---------------------------------------------------------------------------
 
 
-def _mark(row: Mapping[str, Any]) -> Mark:
+def _mark(row: Mapping[str, Any]) -> FeedbackLabel:
     created = row["created"]
     if created.tzinfo is None:  # SQLite keeps no time zone; what was written is UTC
         created = created.replace(tzinfo=UTC)
-    return Mark(
+    return FeedbackLabel(
         **{
             **row,
             "created": created,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from veridical.core.measurements import BackendInfo
     from veridical.core.recalibration import Recalibration
-    from veridical.feedback.labels import Mark
+    from veridical.feedback.labels import FeedbackLabel
 
 
 class Unused(StrEnum):
@@ -27,16 +27,16 @@ class Unused(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedLabels:
     """The marks that count, as observations, and the others by reason."""
 
     observations: tuple[Observation, ...]
     unused: Mapping[Unused, int]
 
 
-def sort_marks(
-    marks: Iterable[Mark], info: BackendInfo, in_force: Recalibration | None = None
-) -> Sorted:
+def sort_labels(
+    marks: Iterable[FeedbackLabel], info: BackendInfo, in_force: Recalibration | None = None
+) -> SortedLabels:
     """Return what marks say of the backend `info`, which is that without any recalibration.
 
     Estimates that were read at the temperature of `in_force` are taken back to that of the backend.
@@ -58,4 +58,4 @@ def sort_marks(
             back = 1.0 / temperatures[mark.fingerprint]
             p0 = None if mark.p0 is None else tempered(mark.p0, back)
             found.append(Observation(tempered(mark.p1, back), p0, truth, mark.report))
-    return Sorted(tuple(found), dict(unused))
+    return SortedLabels(tuple(found), dict(unused))

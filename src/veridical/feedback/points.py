@@ -32,7 +32,7 @@ class Observation:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DecisionRule:
     """How probabilities are read: with a temperature, then at thresholds."""
 
     support_threshold: float
@@ -41,7 +41,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class ObservationArrays:
     """Observations as arrays; `contradicted` is NaN where only yes or no is known.
 
     `opposed` marks claims whose interval lies wholly below that of p0.
@@ -54,7 +54,7 @@ class Points:
     group: tuple[str, ...]
 
     @classmethod
-    def of(cls, observations: Sequence[Observation]) -> Points:
+    def of(cls, observations: Sequence[Observation]) -> ObservationArrays:
         """Return observations as arrays."""
         p1 = [one.p1 for one in observations]
         return cls(
@@ -65,9 +65,9 @@ class Points:
             tuple(one.group for one in observations),
         )
 
-    def at(self, rows: NDArray[np.intp]) -> Points:
+    def at(self, rows: NDArray[np.intp]) -> ObservationArrays:
         """Return some of the points."""
-        return Points(
+        return ObservationArrays(
             self.supported[rows],
             self.contradicted[rows],
             self.opposed[rows],
@@ -75,7 +75,7 @@ class Points:
             tuple(self.group[row] for row in rows),
         )
 
-    def tempered(self, temperature: float) -> Points:
+    def tempered(self, temperature: float) -> ObservationArrays:
         """Return the points at another temperature; see `core.recalibration`."""
         if temperature == 1.0:
             return self
@@ -85,7 +85,7 @@ class Points:
         contradicted = np.where(
             np.isnan(self.contradicted), np.nan, np.minimum(part, 1.0) * (1.0 - supported)
         )
-        return Points(supported, contradicted, self.opposed, self.truth, self.group)
+        return ObservationArrays(supported, contradicted, self.opposed, self.truth, self.group)
 
 
 def temper(p: Floats, temperature: float) -> Floats:
@@ -95,7 +95,7 @@ def temper(p: Floats, temperature: float) -> Floats:
         return np.asarray(1.0 / (1.0 + np.exp(odds)), dtype=np.float64)
 
 
-def flagged(points: Points, reading: Reading) -> Flags:
+def flagged(points: ObservationArrays, reading: DecisionRule) -> Flags:
     """Say of each claim whether it is flagged: the rules of `docs/verdicts.md`, for p1 alone."""
     read = points.tempered(reading.temperature)
     below = read.supported < reading.support_threshold
@@ -107,10 +107,10 @@ def flagged(points: Points, reading: Reading) -> Flags:
 
 
 def changed(
-    reading: Reading, *, threshold: float | None = None, temperature: float | None = None
-) -> Reading:
+    reading: DecisionRule, *, threshold: float | None = None, temperature: float | None = None
+) -> DecisionRule:
     """Return a reading with another support threshold, another temperature or both."""
-    return Reading(
+    return DecisionRule(
         reading.support_threshold if threshold is None else threshold,
         reading.contradiction_threshold,
         reading.temperature if temperature is None else temperature,

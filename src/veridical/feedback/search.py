@@ -17,7 +17,7 @@ from veridical.evaluation.metrics import BINS, balanced_accuracy, share
 from veridical.evaluation.metrics import expected_calibration_error as calibration_error
 from veridical.feedback.fitting import fit
 from veridical.feedback.folds import FOLDS, folds
-from veridical.feedback.points import Points, Reading, flagged, losses
+from veridical.feedback.points import DecisionRule, ObservationArrays, flagged, losses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class Metric:
     """A value and its 95 % interval."""
 
     value: float
@@ -39,18 +39,18 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Metrics:
     """How good the verdicts (first three) and the probabilities (`log_loss` in nats, `ece`) are.
 
     A false positive is a supported claim that is flagged; recall is the share of the others that
     is. Probabilities are clipped to [0.001, 0.999] before a logarithm is taken.
     """
 
-    balanced_accuracy: Figure
-    false_positive_rate: Figure
-    recall: Figure
-    log_loss: Figure
-    ece: Figure
+    balanced_accuracy: Metric
+    false_positive_rate: Metric
+    recall: Metric
+    log_loss: Metric
+    ece: Metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +62,12 @@ class Refit:
     not asked for. `grouped` is whether marks on one report were kept in one fold.
     """
 
-    before: Reading
-    after: Reading
-    figures_before: Figures
-    figures_after: Figures
-    threshold_gain: Figure | None
-    temperature_gain: Figure | None
+    before: DecisionRule
+    after: DecisionRule
+    figures_before: Metrics
+    figures_after: Metrics
+    threshold_gain: Metric | None
+    temperature_gain: Metric | None
     grouped: bool
 
     @property
@@ -77,7 +77,7 @@ class Refit:
 
 
 @dataclass(frozen=True, slots=True)
-class TooLittle:
+class NotEnoughFeedback:
     """How many more marks are needed of claims that were truly supported, and that were not."""
 
     supported: int
@@ -86,24 +86,24 @@ class TooLittle:
 
 def refit(
     observations: Sequence[Observation],
-    before: Reading,
+    before: DecisionRule,
     *,
     threshold: bool = True,
     temperature: bool = True,
     how: Resampling | None = None,
-) -> Refit | TooLittle:
+) -> Refit | NotEnoughFeedback:
     """Return the reading that feedback supports: with another threshold, temperature, or both.
 
     `threshold` and `temperature` say what may change. What does not earn its place stays.
     """
     supported = sum(one.supported for one in observations)
-    lacking = TooLittle(
+    lacking = NotEnoughFeedback(
         max(0, ENOUGH - supported), max(0, ENOUGH - (len(observations) - supported))
     )
     if lacking.supported or lacking.not_supported:
         return lacking
     # In an order of their own, so that the order in which people marked them changes nothing.
-    points = Points.of(sorted(observations, key=_order))
+    points = ObservationArrays.of(sorted(observations, key=_order))
     return _Search(points, before, how or Resampling()).run(
         threshold=threshold, temperature=temperature
     )
@@ -124,7 +124,7 @@ class _Out:
 class _Search:
     """One cross-validation after the other, on the same folds and the same draws."""
 
-    def __init__(self, points: Points, before: Reading, how: Resampling) -> None:
+    def __init__(self, points: ObservationArrays, before: DecisionRule, how: Resampling) -> None:
         self._points, self._before = points, before
         self._folds, self._grouped = folds(points)
         size = points.truth.size
@@ -171,7 +171,7 @@ class _Search:
         ]
         return self._read(readings)
 
-    def _read(self, readings: Sequence[Reading]) -> _Out:
+    def _read(self, readings: Sequence[DecisionRule]) -> _Out:
         """Read each fold with a reading of its own."""
         flags = np.zeros(self._points.truth.size, dtype=np.bool_)
         probabilities = np.zeros(flags.size)
@@ -184,27 +184,27 @@ class _Search:
 
     # --- figures ---
 
-    def _accuracy_gain(self, today: _Out, out: _Out) -> Figure:
+    def _accuracy_gain(self, today: _Out, out: _Out) -> Metric:
         value, drawn = self._balanced(out)
         old, old_drawn = self._balanced(today)
-        return Figure(value - old, interval(drawn - old_drawn))
+        return Metric(value - old, interval(drawn - old_drawn))
 
-    def _loss_gain(self, today: _Out, out: _Out) -> Figure:
+    def _loss_gain(self, today: _Out, out: _Out) -> Metric:
         gains = losses(today.supported, self._points.truth)
         gains = gains - losses(out.supported, self._points.truth)
-        return Figure(float(gains.mean()), interval(self._draws @ gains / gains.size))
+        return Metric(float(gains.mean()), interval(self._draws @ gains / gains.size))
 
-    def _figures(self, out: _Out) -> Figures:
+    def _figures(self, out: _Out) -> Metrics:
         truth = self._points.truth
         value, drawn = self._balanced(out)
         lost = losses(out.supported, truth)
         error = calibration_error(out.supported, truth) or 0.0
-        return Figures(
-            balanced_accuracy=Figure(value, interval(drawn)),
+        return Metrics(
+            balanced_accuracy=Metric(value, interval(drawn)),
             false_positive_rate=self._rate(out.flagged, truth),
             recall=self._rate(out.flagged, ~truth),
-            log_loss=Figure(float(lost.mean()), interval(self._draws @ lost / lost.size)),
-            ece=Figure(error, interval(self._calibration_errors(out.supported))),
+            log_loss=Metric(float(lost.mean()), interval(self._draws @ lost / lost.size)),
+            ece=Metric(error, interval(self._calibration_errors(out.supported))),
         )
 
     def _balanced(self, out: _Out) -> tuple[float, Floats]:
@@ -213,8 +213,8 @@ class _Search:
         false_positives = self._rates(out.flagged, truth)
         return value, (1 - false_positives + self._rates(out.flagged, ~truth)) / 2
 
-    def _rate(self, flags: Flags, among: Flags) -> Figure:
-        return Figure(share(flags[among]) or 0.0, interval(self._rates(flags, among)))
+    def _rate(self, flags: Flags, among: Flags) -> Metric:
+        return Metric(share(flags[among]) or 0.0, interval(self._rates(flags, among)))
 
     def _rates(self, flags: Flags, among: Flags) -> Floats:
         total = self._draws @ among.astype(float)
@@ -230,6 +230,6 @@ class _Search:
         return np.asarray(np.abs(self._draws @ distance).sum(axis=1) / probabilities.size)
 
 
-def _clear(gain: Figure | None) -> bool:
+def _clear(gain: Metric | None) -> bool:
     """Say whether a gain is one: its whole interval lies above 0."""
     return gain is not None and gain.interval is not None and gain.interval.low > 0

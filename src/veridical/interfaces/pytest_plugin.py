@@ -32,7 +32,7 @@ _NOTHING = "nothing_to_check"
 _FAIL_ON = ("any", "sure", "contradicted")
 
 
-class Grounded(Protocol):
+class GroundedFixture(Protocol):
     """What the fixture `grounded` is: `assert_grounded` under its own name."""
 
     def __call__(  # noqa: PLR0913 -- the arguments of `assert_grounded`
@@ -88,7 +88,7 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
 
 
 @pytest.fixture
-def grounded() -> Grounded:
+def grounded() -> GroundedFixture:
     """Fail if a claim of an answer is not supported: `grounded(answer, sources)`."""
     return assert_grounded
 

@@ -7,7 +7,7 @@ with build_memory(settings) as memory:
     print(done.outcome, done.reason, done.confidence)
 """
 
-from veridical.memory.decision import Decision, GateRules, Refusal, State
+from veridical.memory.decision import FactState, GateDecision, GatePolicy, Refusal
 from veridical.memory.gate import GateResult, MemoryGate
 from veridical.memory.memory import Memory
 from veridical.memory.values import (
@@ -15,40 +15,40 @@ from veridical.memory.values import (
     Fact,
     FactContradicted,
     FactNotGrounded,
+    FactOutcome,
+    FactRejection,
     Link,
     Match,
-    Outcome,
     Participant,
     Pending,
     Provenance,
-    Rejection,
-    Remembered,
+    QueueResult,
+    RememberResult,
     Tier,
     Verification,
-    Worked,
 )
 
 __all__ = [
     "Conflict",
-    "Decision",
     "Fact",
     "FactContradicted",
     "FactNotGrounded",
+    "FactOutcome",
+    "FactRejection",
+    "FactState",
+    "GateDecision",
+    "GatePolicy",
     "GateResult",
-    "GateRules",
     "Link",
     "Match",
     "Memory",
     "MemoryGate",
-    "Outcome",
     "Participant",
     "Pending",
     "Provenance",
+    "QueueResult",
     "Refusal",
-    "Rejection",
-    "Remembered",
-    "State",
+    "RememberResult",
     "Tier",
     "Verification",
-    "Worked",
 ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.measurements import UnmeasuredReason
 from veridical.errors import InputError, StoreLockedError
-from veridical.memory.decision import REDUCTION, State, ungated, unmeasured
+from veridical.memory.decision import REDUCTION, FactState, accept_unverified, unmeasured
 from veridical.memory.gate import GateResult
 from veridical.memory.rows import entity_key, to_fact, words
 from veridical.pipeline.judgement.contradictions import content_words
@@ -45,7 +45,7 @@ WRITTEN_PER_S = 20e6
 READ_PER_S = 4e5
 """Characters of sources that are cut and searched within a second; what has more is queued."""
 
-_REMEMBERED = tuple(state.value for state in State if state is not State.QUEUED)
+_REMEMBERED = tuple(state.value for state in FactState if state is not FactState.QUEUED)
 
 
 class Checker:
@@ -71,7 +71,7 @@ class Checker:
         `keys` are the fact's entities, `without` ids of facts that it is not compared with.
         """
         if self.gate is None:
-            return GateResult(ungated(UNSTATED * REDUCTION if stated is None else stated))
+            return GateResult(accept_unverified(UNSTATED * REDUCTION if stated is None else stated))
         whole = timeout_s or self.gate.timeout_s
         others: Mapping[str, str] = {}
         # What it would be compared with may be locked; the fact itself is verified all the same.
@@ -122,7 +122,7 @@ class Checker:
         found = {row["id"]: to_fact(row) for row in rows}
         if gone := [each for each in rests_on if each not in found]:
             raise no_fact(gone[0])
-        verified = {key: fact for key, fact in found.items() if fact.state is State.VERIFIED}
+        verified = {key: fact for key, fact in found.items() if fact.state is FactState.VERIFIED}
         return {**texts, **{key: fact.text for key, fact in verified.items()}}
 
     def evidence_of(self, fact: Fact) -> dict[str, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-HELD_UP = 8
+MAX_STUCK_THREADS = 8
 """How many threads may hang before no further one is started; calls then just come too late."""
 
 
@@ -32,7 +32,7 @@ class DeadlineError(Exception):
     """There was no answer in time."""
 
 
-class Loops:
+class DeadlineRunner:
     """Runs coroutines against a deadline; any thread may call.
 
     Threads are daemons: one that hangs does not keep the process from ending.
@@ -82,7 +82,7 @@ class Loops:
         current = self._current
         # A thread is not alive in a process that was forked, either.
         if current is not None and current.thread.is_alive():
-            if not current.hangs or len(self._hanging) >= HELD_UP:
+            if not current.hangs or len(self._hanging) >= MAX_STUCK_THREADS:
                 return current
             if not current.waiting:  # else whoever waits last stops it: it may only be slow
                 current.stop()

@@ -23,7 +23,7 @@ GROUNDED = "grounded"
 GATE_OFF = "gate_off"
 
 
-class State(StrEnum):
+class FactState(StrEnum):
     """How far a fact that is kept can be relied on."""
 
     VERIFIED = "verified"
@@ -44,7 +44,7 @@ class Refusal(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GateRules:
+class GatePolicy:
     """What the gate goes by: bits a fact may lack, and the least confidence it must keep.
 
     Without `reject_unsupported` a fact that its evidence does not carry is kept, with what its
@@ -63,7 +63,7 @@ class GateRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class GateDecision:
     """What becomes of a fact: kept in a `state` with a `confidence`, or refused.
 
     `reason` names the rule that decided. `queue` says whether it is verified again later.
@@ -71,12 +71,12 @@ class Decision:
 
     reason: str
     confidence: float
-    state: State | None = None
+    state: FactState | None = None
     refusal: Refusal | None = None
     queue: bool = False
 
 
-def decide(verdict: Verdict, rules: GateRules) -> Decision:
+def decide_admission(verdict: Verdict, rules: GatePolicy) -> GateDecision:
     """Return what becomes of a fact, given the verdict on it; the first rule that applies decides.
 
     `verdict.budget.target` is the confidence the fact was stated with. What was not measured is
@@ -86,7 +86,7 @@ def decide(verdict: Verdict, rules: GateRules) -> Decision:
     if isinstance(verdict.p1, Unmeasured):
         return unmeasured(verdict.p1.reason, stated)
     if verdict.status is Status.CONTRADICTED:
-        return Decision(REJECTED_AS_CONTRADICTED, 0.0, refusal=Refusal.CONTRADICTED)
+        return GateDecision(REJECTED_AS_CONTRADICTED, 0.0, refusal=Refusal.CONTRADICTED)
     if isinstance(verdict.p0, Unmeasured):
         return unmeasured(verdict.p0.reason, stated)
     required, observed = verdict.budget.required_bits, verdict.budget.observed_bits
@@ -95,16 +95,16 @@ def decide(verdict: Verdict, rules: GateRules) -> Decision:
     return _by_budget(stated, required, observed, rules)
 
 
-def _by_budget(stated: float, required: float, observed: float, rules: GateRules) -> Decision:
-    confidence = min(stated, paid_share(required, observed))
+def _by_budget(stated: float, required: float, observed: float, rules: GatePolicy) -> GateDecision:
+    confidence = min(stated, support_ratio(required, observed))
     if required - observed > rules.gap_threshold_bits:
         return _not_grounded(REJECTED_FOR_ITS_GAP, confidence, rules)
     if confidence < rules.min_confidence:
         return _not_grounded(REJECTED_AS_TOO_UNSURE, confidence, rules)
-    return Decision(GROUNDED, confidence, State.VERIFIED)
+    return GateDecision(GROUNDED, confidence, FactState.VERIFIED)
 
 
-def paid_share(required_bits: float, observed_bits: float) -> float:
+def support_ratio(required_bits: float, observed_bits: float) -> float:
     """Return which share of the bits required was observed, in [0, 1] (SPEC-08.17).
 
     Where none are required it is 1, unless the evidence moved belief down.
@@ -119,26 +119,26 @@ def paid_share(required_bits: float, observed_bits: float) -> float:
     return min(max(observed_bits / required_bits, 0.0), 1.0)
 
 
-def unmeasured(reason: UnmeasuredReason, stated: float) -> Decision:
+def unmeasured(reason: UnmeasuredReason, stated: float) -> GateDecision:
     """Return what becomes of a fact that could not be measured: it is verified later.
 
     Until then it is kept with a reduced confidence; after a rate limit it is not kept.
     """
-    state = State.QUEUED if reason is UnmeasuredReason.RATE_LIMITED else State.UNVERIFIED
-    return Decision(reason.value, stated * REDUCTION, state, queue=True)
+    state = FactState.QUEUED if reason is UnmeasuredReason.RATE_LIMITED else FactState.UNVERIFIED
+    return GateDecision(reason.value, stated * REDUCTION, state, queue=True)
 
 
-def without_evidence(rules: GateRules) -> Decision:
+def without_evidence(rules: GatePolicy) -> GateDecision:
     """Return what becomes of a fact that comes with nothing to verify it against."""
     return _not_grounded(REJECTED_WITHOUT_EVIDENCE, 0.0, rules)
 
 
-def ungated(stated: float) -> Decision:
+def accept_unverified(stated: float) -> GateDecision:
     """Return what becomes of a fact while the gate is off: it is kept as it is, unverified."""
-    return Decision(GATE_OFF, stated, State.UNVERIFIED)
+    return GateDecision(GATE_OFF, stated, FactState.UNVERIFIED)
 
 
-def _not_grounded(reason: str, confidence: float, rules: GateRules) -> Decision:
+def _not_grounded(reason: str, confidence: float, rules: GatePolicy) -> GateDecision:
     if rules.reject_unsupported:
-        return Decision(reason, confidence, refusal=Refusal.NOT_GROUNDED)
-    return Decision(reason, confidence, State.UNSUPPORTED)
+        return GateDecision(reason, confidence, refusal=Refusal.NOT_GROUNDED)
+    return GateDecision(reason, confidence, FactState.UNSUPPORTED)

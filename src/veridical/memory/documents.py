@@ -10,7 +10,15 @@ from veridical.memory.decision import Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from veridical.memory.values import Fact, Link, Match, Pending, Rejection, Remembered, Worked
+    from veridical.memory.values import (
+        Fact,
+        FactRejection,
+        Link,
+        Match,
+        Pending,
+        QueueResult,
+        RememberResult,
+    )
 
 Document: TypeAlias = dict[str, Any]
 
@@ -42,7 +50,7 @@ def one_document(fact: Fact, links: Iterable[Link]) -> Document:
     }
 
 
-def remembered_document(done: Remembered) -> Document:
+def remembered_document(done: RememberResult) -> Document:
     """Return what became of a fact as the document `veridical.remembered/1`."""
     error = done.error
     status = getattr(error, "status", None)
@@ -71,12 +79,12 @@ def pending_document(pending: Iterable[Pending]) -> Document:
     return {"schema": "veridical.pending/1", "pending": rows}
 
 
-def rejections_document(rejections: Iterable[Rejection]) -> Document:
+def rejections_document(rejections: Iterable[FactRejection]) -> Document:
     """Return what was rejected as the document `veridical.rejections/1`."""
     rows = [asdict(each) | {"created": each.created.isoformat()} for each in rejections]
     return {"schema": "veridical.rejections/1", "rejections": rows}
 
 
-def worked_document(worked: Worked) -> Document:
+def worked_document(worked: QueueResult) -> Document:
     """Return what became of the queue as the document `veridical.worked/1`."""
     return {"schema": "veridical.worked/1", **worked.to_dict()}

@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 from veridical.errors import StoreError, StoreLockedError
 from veridical.memory.checking import UNSTATED, Checker, no_fact
-from veridical.memory.decision import REDUCTION, Decision, Refusal, State, ungated
+from veridical.memory.decision import REDUCTION, FactState, GateDecision, Refusal, accept_unverified
 from veridical.memory.gate import GateResult
 from veridical.memory.queue_worker import conflicts
 from veridical.memory.rows import decided, fact_row, origins, rejection_row, same_key, to_fact
-from veridical.memory.values import FactContradicted, FactNotGrounded, Outcome, Remembered, Tier
+from veridical.memory.values import (
+    FactContradicted,
+    FactNotGrounded,
+    FactOutcome,
+    RememberResult,
+    Tier,
+)
 from veridical.memory.waiting import STORE_LOCKED
 from veridical.store.memory import DEPENDS_ON, Filter, MemoryTables, NewFact
 from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
@@ -22,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.types import Source
-    from veridical.memory.rows import Statement
+    from veridical.memory.rows import FactInput
     from veridical.memory.values import Fact
     from veridical.memory.waiting import Waiting
     from veridical.store.memory import Row
@@ -32,7 +38,7 @@ logger = logging.getLogger(__name__)
 _TIERS = list(Tier)
 
 
-class Admission:
+class FactWriter:
     """Lets facts into the memory, and up its tiers."""
 
     def __init__(
@@ -45,11 +51,11 @@ class Admission:
 
     def remember(
         self,
-        said: Statement,
+        said: FactInput,
         given: Mapping[str, Source],
         rests_on: tuple[str, ...],
         started: float,
-    ) -> Remembered:
+    ) -> RememberResult:
         """Store a fact if its evidence carries it; `started` is when its time began.
 
         One that is there already is verified again unless it is verified, and stays one. What
@@ -76,30 +82,32 @@ class Admission:
             return _rejected(result)
         return self._written(said, given, rests_on, result, key)
 
-    def _undecided(self, said: Statement) -> GateResult:
+    def _undecided(self, said: FactInput) -> GateResult:
         """Return what becomes of a fact whose evidence and like cannot be read now."""
         gate = self._checker.gate
         stated = UNSTATED if said.stated is None else said.stated
         if gate is None:
-            return GateResult(ungated(stated if said.stated is not None else stated * REDUCTION))
+            return GateResult(
+                accept_unverified(stated if said.stated is not None else stated * REDUCTION)
+            )
         reduced = gate.stated(said.stated) * REDUCTION
-        return GateResult(Decision(STORE_LOCKED, reduced, State.UNVERIFIED, queue=True))
+        return GateResult(GateDecision(STORE_LOCKED, reduced, FactState.UNVERIFIED, queue=True))
 
-    def _again(self, fact: Fact, tier: Tier, started: float) -> Remembered:
+    def _again(self, fact: Fact, tier: Tier, started: float) -> RememberResult:
         """Return what becomes of a fact that is there already."""
         goal = max(fact.tier, tier, key=_TIERS.index)
-        if goal == fact.tier and (fact.state is State.VERIFIED or self._checker.gate is None):
+        if goal == fact.tier and (fact.state is FactState.VERIFIED or self._checker.gate is None):
             return replace(_kept(fact, None), verification=fact.verification)
         return self.promote(fact, goal, started)
 
     def _written(
         self,
-        said: Statement,
+        said: FactInput,
         given: Mapping[str, Source],
         rests_on: tuple[str, ...],
         result: GateResult,
         key: str,
-    ) -> Remembered:
+    ) -> RememberResult:
         row = fact_row(said, result.decision, result.verification, key)
         new = NewFact(
             fact=row,
@@ -117,7 +125,10 @@ class Admission:
             self._waiting.keep(new)
             logger.warning("a fact waits for the store's lock")
             return replace(
-                _kept(_fact(new), result), outcome=Outcome.QUEUED, reason=STORE_LOCKED, pending=True
+                _kept(_fact(new), result),
+                outcome=FactOutcome.QUEUED,
+                reason=STORE_LOCKED,
+                pending=True,
             )
         return _kept(_fact(new) if same is None else self._checker.fact(same), result)
 
@@ -142,7 +153,7 @@ class Admission:
         except StoreError as error:
             logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its trace says no more
 
-    def promote(self, fact: Fact, goal: Tier, started: float) -> Remembered:
+    def promote(self, fact: Fact, goal: Tier, started: float) -> RememberResult:
         """Move a fact up if its evidence carries it; see `Memory.promote`."""
         if self._checker.gate is None:
             self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
@@ -157,7 +168,7 @@ class Admission:
                 fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
             )
             logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
-            if fact.state is State.QUEUED:  # it was never let in
+            if fact.state is FactState.QUEUED:  # it was never let in
                 self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
                 return _rejected(result)
             self._settle(fact, Settled(changes=changes, rejection=note))
@@ -181,10 +192,10 @@ def _fact(new: NewFact) -> Fact:
     return to_fact(new.fact | {"roles": named, "provenance": new.origins})
 
 
-def _kept(fact: Fact, result: GateResult | None) -> Remembered:
+def _kept(fact: Fact, result: GateResult | None) -> RememberResult:
     decision = result.decision if result else None
-    return Remembered(
-        Outcome.QUEUED if fact.state is State.QUEUED else Outcome.STORED,
+    return RememberResult(
+        FactOutcome.QUEUED if fact.state is FactState.QUEUED else FactOutcome.STORED,
         decision.reason if decision else fact.reason,
         decision.confidence if decision else fact.confidence,
         fact,
@@ -193,7 +204,7 @@ def _kept(fact: Fact, result: GateResult | None) -> Remembered:
     )
 
 
-def _rejected(result: GateResult) -> Remembered:
+def _rejected(result: GateResult) -> RememberResult:
     decision, found = result.decision, result.verification
     if decision.refusal is Refusal.CONTRADICTED:
         error: FactContradicted | FactNotGrounded = FactContradicted(
@@ -205,8 +216,8 @@ def _rejected(result: GateResult) -> Remembered:
             f"the evidence of the fact does not carry it ({decision.reason}{gap})",
             hint="Pass evidence that states it, or state it with less confidence",
         )
-    return Remembered(
-        Outcome.REJECTED, decision.reason, decision.confidence, error=error, verification=found
+    return RememberResult(
+        FactOutcome.REJECTED, decision.reason, decision.confidence, error=error, verification=found
     )
 
 

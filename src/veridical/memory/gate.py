@@ -22,12 +22,12 @@ from veridical.core.measurements import (
 )
 from veridical.core.types import Claim, Span
 from veridical.errors import ConfigurationError, InputError
-from veridical.memory.deadline import DeadlineError, Loops
+from veridical.memory.deadline import DeadlineError, DeadlineRunner
 from veridical.memory.decision import (
-    Decision,
-    GateRules,
-    State,
-    decide,
+    FactState,
+    GateDecision,
+    GatePolicy,
+    decide_admission,
     unmeasured,
     without_evidence,
 )
@@ -56,7 +56,7 @@ class GateResult:
     `retry_after_s` is how many seconds the backend asked to wait, if it did.
     """
 
-    decision: Decision
+    decision: GateDecision
     verdict: Verdict | None = None
     verification: Verification | None = None
     retry_after_s: float | None = None
@@ -99,7 +99,7 @@ class MemoryGate:
         verifier: Verifier,
         backend: Backend,
         *,
-        rules: GateRules | None = None,
+        rules: GatePolicy | None = None,
         policy: Policy | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
@@ -109,9 +109,9 @@ class MemoryGate:
         self._verifier = verifier
         self.backend = backend
         self._policy = policy or verifier.policy
-        self.rules = rules or GateRules(self._policy.gap_threshold_bits)
+        self.rules = rules or GatePolicy(self._policy.gap_threshold_bits)
         self.timeout_s = timeout_s
-        self._loops = Loops()
+        self._loops = DeadlineRunner()
 
     def stated(self, confidence: float | None) -> float:
         """Return the confidence a fact is held to: what is stated, else that of the policy."""
@@ -143,7 +143,7 @@ class MemoryGate:
         verdict = asked.found.verdict
         if verdict is None:
             return GateResult(unmeasured(failure or UnmeasuredReason.BACKEND_ERROR, stated))
-        decision = decide(verdict, self.rules)
+        decision = decide_admission(verdict, self.rules)
         if decision.queue:
             logger.warning("a fact could not be verified: %s", decision.reason)
         return GateResult(
@@ -183,8 +183,8 @@ class MemoryGate:
     async def _measure(self, asked: _Asked) -> None:
         verdict = await self._verifier.verify(asked.text, asked.sources, policy=asked.policy)
         asked.found.verdict = verdict
-        kept = decide(verdict, self.rules).state
-        if kept in {State.VERIFIED, State.UNSUPPORTED} and asked.others:
+        kept = decide_admission(verdict, self.rules).state
+        if kept in {FactState.VERIFIED, FactState.UNSUPPORTED} and asked.others:
             await self._compare(asked)
 
     async def _compare(self, asked: _Asked) -> None:
@@ -220,11 +220,13 @@ class MemoryGate:
             return None
         return measured if len(measured) == len(queries) else None
 
-    def _verification(self, asked: _Asked, decision: Decision, latency_ms: float) -> Verification:
+    def _verification(
+        self, asked: _Asked, decision: GateDecision, latency_ms: float
+    ) -> Verification:
         found, info = asked.found, self.backend.info
         verdict = found.verdict
         assert verdict is not None  # noqa: S101 -- for mypy
-        compared = decision.state in {State.VERIFIED, State.UNSUPPORTED}
+        compared = decision.state in {FactState.VERIFIED, FactState.UNSUPPORTED}
         took = verdict.taken + found.compared
         return Verification(
             at=datetime.now(UTC).isoformat(),

@@ -16,10 +16,10 @@ from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
 from veridical.memory.checking import Checker, no_fact
-from veridical.memory.decision import State
-from veridical.memory.fact_writer import Admission
+from veridical.memory.decision import FactState
+from veridical.memory.fact_writer import FactWriter
 from veridical.memory.gate import TIMEOUT_S
-from veridical.memory.queue_worker import work_off
+from veridical.memory.queue_worker import drain
 from veridical.memory.rows import (
     as_tier,
     ensure_storable,
@@ -33,10 +33,10 @@ from veridical.memory.rows import (
     words,
 )
 from veridical.memory.values import (
+    FactOutcome,
     Match,
-    Outcome,
     Pending,
-    Remembered,
+    RememberResult,
     Tier,
 )
 from veridical.memory.waiting import STORE_LOCKED, Waiting
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import EmbeddingModel
     from veridical.core.sources import Sources
-    from veridical.memory.decision import Decision
+    from veridical.memory.decision import GateDecision
     from veridical.memory.gate import MemoryGate
     from veridical.memory.rows import Entity
     from veridical.memory.semantic import Semantic
-    from veridical.memory.values import Fact, Link, Rejection, Worked
+    from veridical.memory.values import Fact, FactRejection, Link, QueueResult
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,7 @@ LOCK_SHARE = 0.25
 LOCK_GRACE_S = 0.05
 """Seconds that a call waits to write down what waited for the lock before it."""
 
-_REMEMBERED = tuple(state for state in State if state is not State.QUEUED)
+_REMEMBERED = tuple(state for state in FactState if state is not FactState.QUEUED)
 
 
 class Memory:
@@ -104,7 +104,7 @@ class Memory:
         self._queue = MemoryQueue(opened)
         self._checker = Checker(self._facts, gate)
         self._waiting = Waiting(opened.beside)
-        self._admission = Admission(self._facts, self._queue, self._checker, self._waiting)
+        self._admission = FactWriter(self._facts, self._queue, self._checker, self._waiting)
 
     @property
     def gate(self) -> MemoryGate | None:
@@ -143,7 +143,7 @@ class Memory:
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         strict: bool = False,
-    ) -> Remembered:
+    ) -> RememberResult:
         """Store a fact if its evidence carries it, and say what became of it.
 
         `sources` are its evidence, and so are the facts it `depends_on` (ids) as far as these are
@@ -174,7 +174,7 @@ class Memory:
                 done = self._admission.remember(said, given, rests_on, started + opened)
         except StoreError as error:
             logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its trace says no more
-            done = Remembered(Outcome.FAILED, "store_error", 0.0, error=error)
+            done = RememberResult(FactOutcome.FAILED, "store_error", 0.0, error=error)
         if strict and done.error is not None:
             raise done.error
         return done
@@ -212,7 +212,7 @@ class Memory:
         text: str,
         sources: Sources | None = None,
         **arguments: Any,  # noqa: ANN401 -- those of `remember`
-    ) -> Remembered:
+    ) -> RememberResult:
         """Do as `remember` does, with the same arguments, without blocking the event loop."""
         call = partial(self.remember, text, sources, **arguments)
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
@@ -232,7 +232,7 @@ class Memory:
         source: str | None = None,
         relation: str | None = None,
         tier: str | None = None,
-        states: Iterable[State] | None = None,
+        states: Iterable[FactState] | None = None,
         at: datetime | None = None,
         everything: bool = False,
         limit: int = 100,
@@ -301,7 +301,7 @@ class Memory:
         found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
         return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
 
-    def promote(self, fact_id: str, tier: str, *, strict: bool = False) -> Remembered:
+    def promote(self, fact_id: str, tier: str, *, strict: bool = False) -> RememberResult:
         """Move a fact to a higher tier, if the gate lets it through now.
 
         Rejected, it stays in its tier and is no longer one that is verified; one that is queued,
@@ -329,17 +329,17 @@ class Memory:
         limit: int | None = None,
         early: bool = False,
         timeout_s: float = 30.0,
-        watch: Callable[[str, Decision], object] | None = None,
-    ) -> Worked:
+        watch: Callable[[str, GateDecision], object] | None = None,
+    ) -> QueueResult:
         """Verify what waits and is due, `limit` facts at most, and say what became of it.
 
         With `early` also what is not due yet, and what was given up. Any number of workers may do
         this at once: a fact is verified by one of them. A fact may take `timeout_s` seconds here.
-        `watch` is told of each fact the count of `Worked` it is in, and what was decided about it.
+        `watch` is called for each fact, with its count in `QueueResult` and the decision.
         `ConfigurationError` if the gate is off.
         """
         self._write_down()
-        return work_off(
+        return drain(
             self._facts,
             self._queue,
             self._checker,
@@ -361,7 +361,7 @@ class Memory:
         ]
         return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
 
-    def rejections(self, *, limit: int = 100) -> list[Rejection]:
+    def rejections(self, *, limit: int = 100) -> list[FactRejection]:
         """Return what was rejected, the newest first: hashes and figures, no text."""
         return [to_rejection(row) for row in self._queue.rejections(limit)]
 
@@ -373,7 +373,7 @@ def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
     source: str | None = None,
     relation: str | None = None,
     tier: str | None = None,
-    states: Iterable[State] | None = None,
+    states: Iterable[FactState] | None = None,
     at: datetime | None = None,
     everything: bool = False,
 ) -> Filter:
@@ -386,7 +386,7 @@ def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
         source=source,
         relation=relation,
         tier=None if tier is None else as_tier(tier).value,
-        states=None if states is None else [State(state).value for state in states],
+        states=None if states is None else [FactState(state).value for state in states],
         limit=limit,
     )
     if everything:

@@ -11,10 +11,10 @@ from time import perf_counter, time
 from typing import TYPE_CHECKING
 
 from veridical.errors import ConfigurationError, InputError
-from veridical.memory.decision import Decision, State
+from veridical.memory.decision import FactState, GateDecision
 from veridical.memory.gate import GateResult
 from veridical.memory.rows import decided, rejection_row, to_fact
-from veridical.memory.values import Tier, Worked
+from veridical.memory.values import QueueResult, Tier
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue, Settled
 
@@ -45,7 +45,7 @@ That long others leave alone what a worker had claimed that was killed.
 _TIERS = list(Tier)
 
 
-def work_off(  # noqa: PLR0913 -- what it works on, and how far
+def drain(  # noqa: PLR0913 -- what it works on, and how far
     facts: MemoryTables,
     queue: MemoryQueue,
     checker: Checker,
@@ -53,8 +53,8 @@ def work_off(  # noqa: PLR0913 -- what it works on, and how far
     limit: int | None,
     early: bool,
     timeout_s: float,
-    watch: Callable[[str, Decision], object] | None,
-) -> Worked:
+    watch: Callable[[str, GateDecision], object] | None,
+) -> QueueResult:
     """Verify what waits; see `Memory.verify_pending`."""
     if checker.gate is None:
         msg = "the memory has no gate to verify anything"
@@ -76,7 +76,7 @@ def work_off(  # noqa: PLR0913 -- what it works on, and how far
         done[name] += 1
         if watch is not None and decision is not None:
             watch(name, decision)
-    return replace(Worked(**done), waiting=len(queue.rows()))
+    return replace(QueueResult(**done), waiting=len(queue.rows()))
 
 
 class _Work:
@@ -90,7 +90,7 @@ class _Work:
         self._checker = checker
         self._worker = worker
 
-    def on(self, row: Row, timeout_s: float) -> tuple[str, Decision | None]:
+    def on(self, row: Row, timeout_s: float) -> tuple[str, GateDecision | None]:
         """Verify a fact and write down what came out; return the name of its count, and why.
 
         What was lost has no reason.
@@ -114,7 +114,7 @@ class _Work:
         except InputError as error:  # an entry that cannot be verified must not hold up the others
             logger.warning("a fact could not be verified: %s", type(error).__name__)
             confidence = fact.confidence
-            decision = Decision("input_error", confidence, fact.state, queue=True)
+            decision = GateDecision("input_error", confidence, fact.state, queue=True)
             return GateResult(decision), 0
         return result, len(evidence)
 
@@ -131,11 +131,11 @@ def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[st
         # Only a promotion writes the tier: with the gate off the fact may have gone up meanwhile.
         moved = {"tier": goal.value} if promoted else {}
         done = Settled(changes=changes | moved, links=conflicts(result))
-        return ("verified" if decision.state is State.VERIFIED else "unsupported"), done
+        return ("verified" if decision.state is FactState.VERIFIED else "unsupported"), done
     origin = "promote" if promoted else "queue"
     note = rejection_row(fact.text, goal, fact.stated, sources, result, origin=origin, fact=fact.id)
     logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
-    if promoted and fact.state is not State.QUEUED:  # it stays where it was
+    if promoted and fact.state is not FactState.QUEUED:  # it stays where it was
         return "rejected", Settled(changes=changes, rejection=note)
     return "rejected", Settled(rejection=note, removed_at=datetime.now(UTC))
 

@@ -16,15 +16,15 @@ from veridical.core.measurements import ensure_probability
 from veridical.core.text import normalise
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, TextError
-from veridical.memory.decision import Refusal, State
+from veridical.memory.decision import FactState, Refusal
 from veridical.memory.values import (
     Conflict,
     Fact,
+    FactRejection,
     Link,
     Participant,
     Pending,
     Provenance,
-    Rejection,
     Tier,
     Verification,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.types import Source
-    from veridical.memory.decision import Decision
+    from veridical.memory.decision import GateDecision
     from veridical.memory.gate import GateResult
     from veridical.store.memory import Row
 
@@ -50,7 +50,7 @@ _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class FactInput:
     """A fact as it is handed in, looked at and found to be one."""
 
     text: str = field(repr=False)
@@ -76,7 +76,7 @@ def statement(  # noqa: PLR0913 -- what a fact consists of
     tier: str,
     valid_from: datetime | None,
     valid_to: datetime | None,
-) -> Statement:
+) -> FactInput:
     """Return a fact as it is handed in; `InputError` if it is none."""
     ensure_storable(text, "the fact", LONGEST_FACT)
     if relation is not None:
@@ -91,7 +91,7 @@ def statement(  # noqa: PLR0913 -- what a fact consists of
         msg = "the fact ends to be valid before it begins to"
         raise InputError(msg, hint="valid_from has to be before valid_to")
     people = tuple(_participant(each) for each in about)
-    return Statement(text, people, relation, confidence, as_tier(tier), start, end)
+    return FactInput(text, people, relation, confidence, as_tier(tier), start, end)
 
 
 def as_tier(tier: str) -> Tier:
@@ -153,7 +153,7 @@ def in_utc(moment: datetime | None) -> datetime | None:
 # --- to rows ---------------------------------------------------------------------------------
 
 
-def same_key(said: Statement, sources: Mapping[str, Source], rests_on: Iterable[str]) -> str:
+def same_key(said: FactInput, sources: Mapping[str, Source], rests_on: Iterable[str]) -> str:
     """Return what makes a fact the same as another: its text, read alike, and its evidence.
 
     So do its relation, who it is about and when it is valid; its tier and confidence do not.
@@ -170,7 +170,7 @@ def same_key(said: Statement, sources: Mapping[str, Source], rests_on: Iterable[
 
 
 def fact_row(
-    said: Statement, decision: Decision, verification: Verification | None, key: str
+    said: FactInput, decision: GateDecision, verification: Verification | None, key: str
 ) -> Row:
     """Return the row of a new fact."""
     return {
@@ -189,9 +189,9 @@ def fact_row(
     }
 
 
-def decided(decision: Decision, verification: Verification | None) -> Row:
+def decided(decision: GateDecision, verification: Verification | None) -> Row:
     """Return the columns that say what was decided about a fact."""
-    state = decision.state or State.UNSUPPORTED
+    state = decision.state or FactState.UNSUPPORTED
     return {
         "state": state.value,
         "reason": decision.reason,
@@ -255,7 +255,7 @@ def to_fact(row: Mapping[str, Any]) -> Fact:
         relation=row["relation"],
         participants=tuple(Participant(each["role"], each["name"]) for each in row["roles"]),
         tier=Tier(row["tier"]),
-        state=State(row["state"]),
+        state=FactState(row["state"]),
         reason=row["reason"],
         stated=row["stated"],
         confidence=row["confidence"],
@@ -288,14 +288,14 @@ def to_pending(row: Mapping[str, Any]) -> Pending:
     )
 
 
-def to_rejection(row: Mapping[str, Any]) -> Rejection:
+def to_rejection(row: Mapping[str, Any]) -> FactRejection:
     """Return a rejection."""
     changed = {
         "created": _utc(row["created"]),
         "error": Refusal(row["error"]),
         "tier": Tier(row["tier"]),
     }
-    return Rejection(**{**row, **changed})
+    return FactRejection(**{**row, **changed})
 
 
 def _verification(found: dict[str, Any] | None) -> Verification | None:

@@ -17,7 +17,7 @@ from veridical.core.hashing import short_hash
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.ports import fingerprint_of
 from veridical.errors import BackendError
-from veridical.memory.deadline import DeadlineError, Loops
+from veridical.memory.deadline import DeadlineError, DeadlineRunner
 from veridical.store.memory_vectors import VectorTable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Semantic:
         self._model = model
         info = model.info
         self._name = f"{info.name}:{info.model}:{short_hash(fingerprint_of(model))}"
-        self._loops = Loops()
+        self._loops = DeadlineRunner()
 
     def close(self) -> None:
         """Stop the thread that asks."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import FactRejectedError
-from veridical.memory.decision import Refusal, State
+from veridical.memory.decision import FactState, Refusal
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,7 +35,7 @@ class Tier(StrEnum):
     LONG_TERM = "long_term"
 
 
-class Outcome(StrEnum):
+class FactOutcome(StrEnum):
     """What became of a fact that was to be remembered, promoted or verified."""
 
     STORED = "stored"
@@ -119,7 +119,7 @@ class Fact:
     relation: str | None = field(repr=False)
     participants: tuple[Participant, ...]
     tier: Tier
-    state: State
+    state: FactState
     reason: str
     stated: float | None
     confidence: float
@@ -145,14 +145,14 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberResult:
     """What became of a fact. `fact` is None if it was rejected, or could not be written.
 
     `pending` says that it waits in the queue to be verified (again). `error` is what `strict` would
     have raised. `retracted` are ids of facts that went with one that was rejected.
     """
 
-    outcome: Outcome
+    outcome: FactOutcome
     reason: str
     confidence: float
     fact: Fact | None = None
@@ -168,7 +168,7 @@ class Remembered:
     @property
     def verified(self) -> bool:
         """Whether it is remembered, and its evidence carries it."""
-        return self.fact is not None and self.fact.state is State.VERIFIED
+        return self.fact is not None and self.fact.state is FactState.VERIFIED
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejection:
+class FactRejection:
     """A fact that was rejected, without its text: a hash, counts, and why."""
 
     number: int
@@ -218,7 +218,7 @@ class Rejection:
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class QueueResult:
     """What became of the queue: counts of facts, and how many still `wait`.
 
     `retried` could not be measured again and are tried later; `given_up` are not, by themselves.

@@ -18,7 +18,7 @@ SUMMARY_SCHEMA = "veridical.trajectory-summary/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventLog:
     """The events of a file; `unreadable` counts other lines, the last of which may be `torn`."""
 
     events: tuple[Event, ...]
@@ -70,7 +70,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class RunTotals:
     """Totals over runs.
 
     `unfinished` runs have no end in the file, `unanswered` ones ended because the first text could
@@ -96,7 +96,7 @@ class Summary:
     torn: bool = False
 
 
-def read_trajectory(path: Path) -> Events:
+def read_trajectory(path: Path) -> EventLog:
     """Return the events of a file; a line that is none, such as a torn one, is counted.
 
     `DocumentError` if the file cannot be read, or if no line of it is an event.
@@ -117,10 +117,10 @@ def read_trajectory(path: Path) -> Events:
     if not events:
         msg = f"{path} holds no event of schema {SCHEMA}"
         raise DocumentError(msg, hint="Name a file that an orchestrator wrote")
-    return Events(tuple(events), lost, torn)
+    return EventLog(tuple(events), lost, torn)
 
 
-def summarise(found: Events) -> Summary:
+def summarise(found: EventLog) -> RunTotals:
     """Return the totals over all runs of a trajectory."""
     by_kind: dict[str, list[Event]] = {}
     for event in found.events:
@@ -131,7 +131,7 @@ def summarise(found: Events) -> Summary:
     runs = {event["run"] for event in found.events}
     verified = [event for event in ended if _number(event, "flagged_after") is not None]
     both = [event for event in verified if _number(event, "flagged_before") is not None]
-    return Summary(
+    return RunTotals(
         runs=len(runs),
         unfinished=len(runs - {event["run"] for event in ended}),
         unanswered=sum(event.get("action") is None for event in ended),
@@ -154,7 +154,7 @@ def summarise(found: Events) -> Summary:
     )
 
 
-def to_document(summary: Summary) -> dict[str, Any]:
+def to_document(summary: RunTotals) -> dict[str, Any]:
     """Return a summary as a JSON object of schema `veridical.trajectory-summary/1`."""
     cost = summary.cost
     return {

@@ -13,10 +13,10 @@ from veridical.core.verdicts import Note, Status
 from veridical.orchestrator.calls import call
 from veridical.orchestrator.results import (
     Attempt,
-    Failure,
     FailureKind,
-    Skipped,
+    ProcessingFailure,
     Spent,
+    UnverifiedReason,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Checks(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CheckpointInput:
     """What an answer is verified with; blank sources are left out.
 
     `wanted` is what the caller says: True verifies an answer that would be skipped as short, False
@@ -71,7 +71,7 @@ class Checkpoint:
         self._limit = max_concurrent_checks
         self._running = 0
 
-    async def examine(self, attempt: Attempt, case: Case) -> Attempt:
+    async def examine(self, attempt: Attempt, case: CheckpointInput) -> Attempt:
         """Return the attempt with its report, or with the reason why there is none.
 
         Where critical claims are acted upon, a sample that finds one is followed by a full check:
@@ -90,22 +90,22 @@ class Checkpoint:
             found = replace(whole if whole.verified else found, verification=spent)
         return found
 
-    def _skipped(self, text: str, case: Case, *, again: bool) -> Skipped | None:
+    def _skipped(self, text: str, case: CheckpointInput, *, again: bool) -> UnverifiedReason | None:
         first = not again
         reasons = {
-            Skipped.NO_ANSWER: not text.strip(),
-            Skipped.NOT_WANTED: first and case.wanted is False,
-            Skipped.DISABLED: first and not self._config.enabled,
-            Skipped.TOO_SHORT: first and self._is_short(text) and not case.wanted,
-            Skipped.NO_EVIDENCE: first and not case.sources,
-            Skipped.LOAD: first and self._running >= self._limit,
+            UnverifiedReason.NO_ANSWER: not text.strip(),
+            UnverifiedReason.NOT_WANTED: first and case.wanted is False,
+            UnverifiedReason.DISABLED: first and not self._config.enabled,
+            UnverifiedReason.TOO_SHORT: first and self._is_short(text) and not case.wanted,
+            UnverifiedReason.NO_EVIDENCE: first and not case.sources,
+            UnverifiedReason.LOAD: first and self._running >= self._limit,
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
 
     def _is_short(self, text: str) -> bool:
         return self._config.skip_short and len(text) < MIN_CHARACTERS
 
-    async def _check(self, attempt: Attempt, case: Case, policy: Policy) -> Attempt:
+    async def _check(self, attempt: Attempt, case: CheckpointInput, policy: Policy) -> Attempt:
         started = perf_counter()
         self._running += 1
         try:
@@ -119,7 +119,7 @@ class Checkpoint:
             self._running -= 1
         return _examined(attempt, report, started)
 
-    async def _report(self, text: str, case: Case, policy: Policy) -> Report:
+    async def _report(self, text: str, case: CheckpointInput, policy: Policy) -> Report:
         if self._verifier is None:
             msg = "there is no verifier"
             raise TypeError(msg)
@@ -134,7 +134,7 @@ class Checkpoint:
 
 def _failed(attempt: Attempt, kind: FailureKind, detail: str, started: float) -> Attempt:
     spent = Spent(None, None, (perf_counter() - started) * 1000)
-    return replace(attempt, failure=Failure(kind, detail), verification=spent)
+    return replace(attempt, failure=ProcessingFailure(kind, detail), verification=spent)
 
 
 def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
@@ -143,9 +143,9 @@ def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
     report = _noted(report) if attempt.cut_off else report
     found = replace(attempt, report=report, verification=spent)
     if summary.outcome is Outcome.UNDETERMINED:
-        return replace(found, failure=Failure(FailureKind.UNDETERMINED, _reason(report)))
+        return replace(found, failure=ProcessingFailure(FailureKind.UNDETERMINED, _reason(report)))
     if summary.outcome is Outcome.NOTHING_TO_CHECK:
-        return replace(found, skipped=Skipped.NOTHING_TO_CHECK)
+        return replace(found, skipped=UnverifiedReason.NOTHING_TO_CHECK)
     return found
 
 

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from veridical.core.fencing import disarmed, fenced
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 from veridical.core.measurements import Generated, TextRequest, Unmeasured
 from veridical.core.ports import TextModel
 from veridical.errors import BackendError, TextError
@@ -91,7 +91,7 @@ def _source(item: tuple[str, str]) -> str:
 
 
 def _name(source: str) -> str:
-    return " ".join(disarmed(plain(source)).split())
+    return " ".join(disarmed(fold(source)).split())
 
 
 async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> Draft:

@@ -12,16 +12,16 @@ from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.calls import Allowance, call
-from veridical.orchestrator.checkpoint import Case, Checkpoint, Checks
+from veridical.orchestrator.checkpoint import Checkpoint, CheckpointInput, Checks
 from veridical.orchestrator.config import VerificationConfig
 from veridical.orchestrator.generation import Draft, Generate, as_generate, draft
 from veridical.orchestrator.results import (
     Action,
-    Answer,
     Attempt,
-    Choice,
-    Failure,
+    FailureChoice,
     FailureKind,
+    ProcessedAnswer,
+    ProcessingFailure,
     Replacement,
     Spent,
     best_of,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from veridical.orchestrator.config import OnFailure
     from veridical.settings import Settings
 
-Reply: TypeAlias = Choice | Replacement
+Reply: TypeAlias = FailureChoice | Replacement
 Ask: TypeAlias = "Callable[[Report], Reply | Awaitable[Reply]]"
 """Looks at a report with critical claims and says what to do; a plain function may block."""
 
@@ -128,7 +128,7 @@ class Orchestrator:
 
     async def process(
         self, query: str, context: Mapping[str, str] | None = None, *, verify: bool | None = None
-    ) -> Answer:
+    ) -> ProcessedAnswer:
         """Return the answer to a question, verified against the texts of `context`.
 
         `verify=False` returns it as it is generated, `verify=True` verifies one that `skip_short`
@@ -157,7 +157,7 @@ class _Decision:
     name: str
     final: bool = False
     text: str | None = field(default=None, repr=False)
-    failure: Failure | None = None
+    failure: ProcessingFailure | None = None
 
 
 class _Run:
@@ -173,19 +173,19 @@ class _Run:
         self._started = perf_counter()
         self._allowance = Allowance(setup.deadline_s)
         self._record = Recorder(setup.trajectory, uuid4().hex[:12])
-        self._case = Case(
+        self._case = CheckpointInput(
             {key: text for key, text in context.items() if not _blank(text)},
             None if _blank(query) else query,
             self._allowance,
             verify,
         )
 
-    async def answer(self) -> Answer:
+    async def answer(self) -> ProcessedAnswer:
         self._record.started(self._query, self._context, self._config)
         try:
             found = await self._draft(self._query)
         except Exception as error:
-            failure = Failure(FailureKind.GENERATE_ERROR, type(error).__name__)
+            failure = ProcessingFailure(FailureKind.GENERATE_ERROR, type(error).__name__)
             self._record.not_attempted(1, failure, self._elapsed_ms)
             self._record.broke_off(failure, self._elapsed_ms)
             raise
@@ -198,16 +198,16 @@ class _Run:
         self._record.finished(answer)
         return answer
 
-    async def _verified(self, first: Attempt) -> Answer:
+    async def _verified(self, first: Attempt) -> ProcessedAnswer:
         attempts = [await self._examine(first)]
         while True:
             decision = await self._decide(attempts)
             self._record.decided(attempts[-1].number, decision.name)
-            if decision.name != Choice.RETRY:
+            if decision.name != FailureChoice.RETRY:
                 return self._settled(attempts, decision)
             again = await self._again(attempts)
-            if isinstance(again, Failure):
-                decision = _Decision(Choice.FLAG, failure=again)
+            if isinstance(again, ProcessingFailure):
+                decision = _Decision(FailureChoice.FLAG, failure=again)
                 self._record.decided(attempts[-1].number, decision.name)
                 return self._settled(attempts, decision)
             attempts.append(again)
@@ -227,33 +227,37 @@ class _Run:
         if not (latest.flagged or latest.critical):
             return _Decision(_PASS)
         if not latest.critical or self._config.on_failure == "flag":
-            return _Decision(Choice.FLAG)
+            return _Decision(FailureChoice.FLAG)
         left = self._config.max_retries - latest.number + 1
         repeats = latest.text in [earlier.text for earlier in attempts[:-1]]
         if self._config.on_failure == "retry":
             # A generator that repeats itself will do so again: it would read the same guidance.
-            return _Decision(Choice.RETRY if left > 0 and not repeats else Choice.FLAG)
+            return _Decision(
+                FailureChoice.RETRY if left > 0 and not repeats else FailureChoice.FLAG
+            )
         return await self._asked(latest, left)
 
     async def _asked(self, latest: Attempt, left: int) -> _Decision:
         ask, report = self._setup.ask, latest.report
         if ask is None or report is None:
-            return _Decision(Choice.FLAG)
+            return _Decision(FailureChoice.FLAG)
         try:
             reply = await call(ask, report)
         except Exception as error:  # noqa: BLE001 -- a failing callback must not cost the answer
-            failure = Failure(FailureKind.ASK_ERROR, type(error).__name__)
-            return _Decision(Choice.FLAG, failure=failure)
+            failure = ProcessingFailure(FailureKind.ASK_ERROR, type(error).__name__)
+            return _Decision(FailureChoice.FLAG, failure=failure)
         if isinstance(reply, Replacement) and isinstance(reply.text, str):
             return _Decision(_REPLACE, final=True, text=reply.text)
-        if isinstance(reply, str) and reply == Choice.RETRY:
-            return _Decision(Choice.RETRY if left > 0 else Choice.FLAG)
-        if isinstance(reply, str) and reply in {Choice.ACCEPT, Choice.FLAG}:
+        if isinstance(reply, str) and reply == FailureChoice.RETRY:
+            return _Decision(FailureChoice.RETRY if left > 0 else FailureChoice.FLAG)
+        if isinstance(reply, str) and reply in {FailureChoice.ACCEPT, FailureChoice.FLAG}:
             return _Decision(str(reply), final=True)
-        failure = Failure(FailureKind.ASK_ERROR, f"an unknown reply ({type(reply).__name__})")
-        return _Decision(Choice.FLAG, failure=failure)
+        failure = ProcessingFailure(
+            FailureKind.ASK_ERROR, f"an unknown reply ({type(reply).__name__})"
+        )
+        return _Decision(FailureChoice.FLAG, failure=failure)
 
-    async def _again(self, attempts: list[Attempt]) -> Attempt | Failure:
+    async def _again(self, attempts: list[Attempt]) -> Attempt | ProcessingFailure:
         """Return another attempt, which has read what is wrong with the latest one."""
         latest, number = attempts[-1], len(attempts) + 1
         found = guidance(latest.report.to_correct) if latest.report else None
@@ -262,9 +266,9 @@ class _Run:
         try:
             written = await self._allowance.spend(self._draft(prompt))
         except TimeoutError:
-            failure = Failure(FailureKind.TIMEOUT, "generate")
+            failure = ProcessingFailure(FailureKind.TIMEOUT, "generate")
         except Exception as error:  # noqa: BLE001 -- there is an answer already
-            failure = Failure(FailureKind.GENERATE_ERROR, type(error).__name__)
+            failure = ProcessingFailure(FailureKind.GENERATE_ERROR, type(error).__name__)
         else:
             self._record.attempted(number, prompt, written)
             attempt = Attempt(number, written.text, written.spent, cut_off=written.cut_off)
@@ -285,10 +289,10 @@ class _Run:
 
     # --- the end -----------------------------------------------------------------------------
 
-    def _settled(self, attempts: list[Attempt], decision: _Decision) -> Answer:
+    def _settled(self, attempts: list[Attempt], decision: _Decision) -> ProcessedAnswer:
         best = attempts[-1] if decision.final else best_of(attempts)
         text, action = _outcome(best, decision)
-        return Answer(
+        return ProcessedAnswer(
             text,
             tuple(attempts),
             best,
@@ -298,10 +302,10 @@ class _Run:
             decision.failure or best.failure or attempts[-1].failure,
         )
 
-    def _untouched(self, first: Attempt, detail: str) -> Answer:
-        failure = Failure(FailureKind.INTERNAL_ERROR, detail)
+    def _untouched(self, first: Attempt, detail: str) -> ProcessedAnswer:
+        failure = ProcessingFailure(FailureKind.INTERNAL_ERROR, detail)
         failed = replace(first, failure=failure)
-        return Answer(
+        return ProcessedAnswer(
             first.text, (failed,), failed, Action.NOT_VERIFIED, self._elapsed_ms, failure=failure
         )
 
@@ -317,7 +321,7 @@ def _outcome(best: Attempt, decision: _Decision) -> tuple[str, Action]:
         return best.text, Action.NOT_VERIFIED
     if not (best.flagged or best.critical):
         return best.text, Action.PASSED
-    if decision.name == Choice.ACCEPT:
+    if decision.name == FailureChoice.ACCEPT:
         return best.text, Action.ACCEPTED
     return annotate(best.report), Action.FLAGGED
 

@@ -32,7 +32,7 @@ class Action(StrEnum):
     """`skipped` or `failure` says why; the text is untouched."""
 
 
-class Skipped(StrEnum):
+class UnverifiedReason(StrEnum):
     """Why an answer was not verified although nothing failed."""
 
     NO_ANSWER = "no_answer"
@@ -56,14 +56,14 @@ class FailureKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ProcessingFailure:
     """Something that went wrong, as a value; `detail` is a type or a reason, never a text."""
 
     kind: FailureKind
     detail: str = ""
 
 
-class Choice(StrEnum):
+class FailureChoice(StrEnum):
     """What a callback may say of an answer with critical claims."""
 
     ACCEPT = "accept"
@@ -108,8 +108,8 @@ class Attempt:
     generation: Spent = Spent(None, None)
     verification: Spent = Spent()
     report: Report | None = None
-    skipped: Skipped | None = None
-    failure: Failure | None = None
+    skipped: UnverifiedReason | None = None
+    failure: ProcessingFailure | None = None
     cut_off: bool = False
 
     @property
@@ -143,7 +143,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProcessedAnswer:
     """What `process` returns: `text` is what to show the user.
 
     `original` is the best attempt as it was generated, `report` the verdict on it. `guidance` says
@@ -158,7 +158,7 @@ class Answer:
     action: Action
     latency_ms: float
     guidance: str | None = field(default=None, repr=False)
-    failure: Failure | None = None
+    failure: ProcessingFailure | None = None
 
     @property
     def original(self) -> str:
@@ -171,7 +171,7 @@ class Answer:
         return self.best.report
 
     @property
-    def skipped(self) -> Skipped | None:
+    def skipped(self) -> UnverifiedReason | None:
         """Why `original` was not verified although nothing failed."""
         return self.best.skipped
 

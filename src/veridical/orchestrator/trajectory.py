@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
     from veridical.orchestrator.config import VerificationConfig
     from veridical.orchestrator.generation import Draft
-    from veridical.orchestrator.results import Answer, Attempt, Failure, Spent
+    from veridical.orchestrator.results import Attempt, ProcessedAnswer, ProcessingFailure, Spent
 
 logger = logging.getLogger("veridical.orchestrator")
 
@@ -119,7 +119,7 @@ class Recorder:
             },
         )
 
-    def not_attempted(self, number: int, failure: Failure, latency_ms: float) -> None:
+    def not_attempted(self, number: int, failure: ProcessingFailure, latency_ms: float) -> None:
         """Record that no text was generated."""
         unknown = ("model", "prompt_tokens", "output_tokens", "cut_off", "cost_usd", "tokens")
         self._send(
@@ -149,7 +149,7 @@ class Recorder:
         """Record what comes next."""
         self._send("decision", lambda: {"attempt": attempt, "decision": str(decision)})
 
-    def finished(self, answer: Answer) -> None:
+    def finished(self, answer: ProcessedAnswer) -> None:
         """Record the answer."""
         first, best = answer.attempts[0], answer.best
         self._send(
@@ -171,7 +171,7 @@ class Recorder:
             },
         )
 
-    def broke_off(self, failure: Failure, latency_ms: float) -> None:
+    def broke_off(self, failure: ProcessingFailure, latency_ms: float) -> None:
         """Record that there is no answer, since the first text could not be generated."""
         self._send(
             "run_finished",
@@ -238,7 +238,7 @@ def _spent(spent: Spent) -> Event:
     }
 
 
-def _failure(failure: Failure | None) -> Event | None:
+def _failure(failure: ProcessingFailure | None) -> Event | None:
     return None if failure is None else {"kind": failure.kind, "detail": failure.detail}
 
 

@@ -104,7 +104,7 @@ _MOST_REFUSED = 16
 """Windows that are refused before the search ends."""
 
 
-class Window(NamedTuple):
+class FuzzyWindow(NamedTuple):
     """A stretch of a text that is as long as the quote, and what they have in common, 0 to 1."""
 
     start: int
@@ -127,7 +127,7 @@ def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: flo
     return found
 
 
-def _without(stretch: Stretch, window: Window) -> Sequence[Stretch]:
+def _without(stretch: Stretch, window: FuzzyWindow) -> Sequence[Stretch]:
     """Return what is left of a stretch, before and after a window."""
     start, end = stretch
     if window.end <= start or end <= window.start:
@@ -137,7 +137,7 @@ def _without(stretch: Stretch, window: Window) -> Sequence[Stretch]:
 
 def _best_of(
     quote: str, text: str, spans: Sequence[Stretch], threshold: float, *, at_ends: bool = False
-) -> Window | None:
+) -> FuzzyWindow | None:
     """Return the best of the windows in some stretches, if it is good enough.
 
     `at_ends` adds the windows that the ends of the text cut short.
@@ -152,7 +152,7 @@ def _best_of(
     return best and _moved_back(best, pieces, size)
 
 
-def _moved_back(window: Window, pieces: Sequence[Stretch], padding: int) -> Window:
+def _moved_back(window: FuzzyWindow, pieces: Sequence[Stretch], padding: int) -> FuzzyWindow:
     """Return a window of the pieces, joined by paddings, as one of the text."""
     at = 0
     for start, end in pieces:
@@ -160,17 +160,17 @@ def _moved_back(window: Window, pieces: Sequence[Stretch], padding: int) -> Wind
             break
         at += end - start + padding
     shift = start - at
-    return Window(max(window.start + shift, start), min(window.end + shift, end), window.score)
+    return FuzzyWindow(max(window.start + shift, start), min(window.end + shift, end), window.score)
 
 
-def _best(quote: str, text: str, threshold: float) -> Window | None:
+def _best(quote: str, text: str, threshold: float) -> FuzzyWindow | None:
     cutoff = 100 * threshold - 1e-6  # rapidfuzz counts to 100; it must not round us out
     found = rapidfuzz_or_raise().partial_ratio_alignment(quote, text, score_cutoff=cutoff)
     if found is None or found.score / 100 < threshold:
         return None
     # A text shorter than the quote is looked for in it.
     start, end = (found.dest_start, found.dest_end) if len(text) > len(quote) else (0, len(text))
-    return Window(start, end, found.score / 100)
+    return FuzzyWindow(start, end, found.score / 100)
 
 
 # --- what a window says ----------------------------------------------------------------------
@@ -180,7 +180,7 @@ _CONTEXT, _CONTEXT_OF_WORD = 80, 20
 for each word of the quote that differs there."""
 
 
-def _examined(quote: str, text: str, window: Window) -> Near:
+def _examined(quote: str, text: str, window: FuzzyWindow) -> Near:
     """Return the window as whole words that the quote has, and what the quote changes in them."""
     said = words(quote)
     around, first, last = _words_around(text, window, 0)
@@ -206,7 +206,7 @@ def _examined(quote: str, text: str, window: Window) -> Near:
     return Near(Span(start, end), window.score, found)
 
 
-def _words_around(text: str, window: Window, context: int) -> tuple[list[Word], int, int]:
+def _words_around(text: str, window: FuzzyWindow, context: int) -> tuple[list[Word], int, int]:
     """Return the words around a window; the first and the last, exclusive, that it touches."""
     lo = text.rfind(" ", 0, max(window.start - context, 0)) + 1
     most = min(window.end + context + _CONTEXT, len(text))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.types import Source, ensure_text
 from veridical.errors import DocumentError, SourceError
-from veridical.readers.formats import Format, decode, format_of, to_text
+from veridical.readers.formats import DocumentFormat, decode, format_of, to_text
 from veridical.readers.records import SHAPES, NotRecords, Record, json_records, jsonl_records
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def read_answer(argument: str) -> str:
     place = "the answer from standard input" if argument == STDIN else shown(argument)
     data = _read(argument, place)
     kind = format_of("answer.txt" if argument == STDIN else argument, data)
-    if kind in {Format.JSON, Format.JSONL}:
-        kind = Format.TEXT  # an answer may be JSON; only sources come as records
+    if kind in {DocumentFormat.JSON, DocumentFormat.JSONL}:
+        kind = DocumentFormat.TEXT  # an answer may be JSON; only sources come as records
     text = to_text(data, kind, place).text
     ensure_text(text, place)
     return text
@@ -228,8 +228,8 @@ def _unsupported(path: str, data: bytes) -> str:
         return "empty"
     kind = format_of(path, data)
     try:
-        if kind is not Format.PDF:
-            decode(data, path, html=kind is Format.HTML)
+        if kind is not DocumentFormat.PDF:
+            decode(data, path, html=kind is DocumentFormat.HTML)
     except DocumentError:
         return "not UTF-8 text"
     return ""
@@ -241,11 +241,13 @@ def _unsupported(path: str, data: bytes) -> str:
 def _convert(data: bytes, path: str, source_id: str, *, named: bool = False) -> _Found | Notice:
     place = "standard input" if path == STDIN else shown(path)
     kind = format_of("" if path == STDIN else path, data)
-    if kind not in {Format.JSON, Format.JSONL} or not data.strip():
+    if kind not in {DocumentFormat.JSON, DocumentFormat.JSONL} or not data.strip():
         plain = to_text(data, kind, place)
         return _Found((Record(source_id, plain.text, place),), place, plain.remark)
     text = decode(data, place)
-    records = json_records(text, place) if kind is Format.JSON else jsonl_records(text, place)
+    records = (
+        json_records(text, place) if kind is DocumentFormat.JSON else jsonl_records(text, place)
+    )
     if isinstance(records, NotRecords):
         return Notice(place, records.reason)
     if named:

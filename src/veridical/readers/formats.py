@@ -54,7 +54,7 @@ HTML_START = re.compile(
 )
 
 
-class Format(StrEnum):
+class DocumentFormat(StrEnum):
     """How the bytes of a document are read."""
 
     TEXT = "text"
@@ -72,27 +72,27 @@ class Plain:
     remark: str = ""
 
 
-def format_of(name: str, data: bytes) -> Format:
+def format_of(name: str, data: bytes) -> DocumentFormat:
     """Return the format that the content shows, else the one that the suffix of `name` says."""
     if data[:1024].lstrip().startswith(b"%PDF-"):
-        return Format.PDF
+        return DocumentFormat.PDF
     suffix = PurePath(name).suffix.lower()
     if suffix in SUFFIXES:
-        return Format(SUFFIXES[suffix])
+        return DocumentFormat(SUFFIXES[suffix])
     if HTML_START.match(data[:4096].removeprefix(codecs.BOM_UTF8)):
-        return Format.HTML
-    return Format.TEXT if suffix else _sniff_json(data)
+        return DocumentFormat.HTML
+    return DocumentFormat.TEXT if suffix else _sniff_json(data)
 
 
-def to_text(data: bytes, kind: Format, place: str) -> Plain:
+def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
     """Convert one document to text; raise `DocumentError` that names `place` if it holds none."""
     if not data.strip():
         msg = f"{place} is empty"
         raise DocumentError(msg, hint="Leave it out, or give it some text")
-    if kind is Format.PDF:
+    if kind is DocumentFormat.PDF:
         return _pdf_to_text(data, place)
-    text = decode(data, place, html=kind is Format.HTML)
-    if kind is Format.HTML:
+    text = decode(data, place, html=kind is DocumentFormat.HTML)
+    if kind is DocumentFormat.HTML:
         from veridical.readers.html import html_to_text
 
         text = html_to_text(text)
@@ -146,17 +146,17 @@ def _declared_charset(data: bytes) -> str:
     return name
 
 
-def _sniff_json(data: bytes) -> Format:
+def _sniff_json(data: bytes) -> DocumentFormat:
     if data.lstrip()[:1] not in {b"{", b"["}:
-        return Format.TEXT
+        return DocumentFormat.TEXT
     first_line = data.strip().split(b"\n", 1)[0]
-    for kind, content in ((Format.JSON, data), (Format.JSONL, first_line)):
+    for kind, content in ((DocumentFormat.JSON, data), (DocumentFormat.JSONL, first_line)):
         try:
             json.loads(content)
         except (ValueError, RecursionError):
             continue
         return kind
-    return Format.TEXT
+    return DocumentFormat.TEXT
 
 
 # --- PDF -------------------------------------------------------------------------------------

@@ -35,13 +35,13 @@ from veridical.settings.types import (  # noqa: TC001 -- the same
 )
 
 
-class Block(BaseModel):
+class SettingsBlock(BaseModel):
     """A group of settings under one key."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class PolicySettings(Block):
+class PolicySettings(SettingsBlock):
     """The block `policy:`, a mirror of `veridical.core.policy.Policy`."""
 
     support_threshold: Probability | None = Field(
@@ -67,7 +67,7 @@ class PolicySettings(Block):
     parallel: Switch = True
 
 
-class VerificationSettings(Block):
+class VerificationSettings(SettingsBlock):
     """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown.
 
     What the block `policy` has under a name of its own is the same value (`settings_aliases`).
@@ -91,7 +91,7 @@ class VerificationSettings(Block):
     sample_rate: Probability = 0.3
 
 
-class HallucinationBackendSettings(Block):
+class HallucinationBackendSettings(SettingsBlock):
     """The block `hallucination.backend:`: who is asked by gates and audits."""
 
     type: Literal["self", "haiku", "external", "configurable"] | None = Field(
@@ -100,7 +100,7 @@ class HallucinationBackendSettings(Block):
     default: Name = None
 
 
-class MemoryGateSettings(Block):
+class MemoryGateSettings(SettingsBlock):
     """The block `hallucination.memory_gate:`: facts are verified before they are stored."""
 
     enabled: Switch = False
@@ -108,7 +108,7 @@ class MemoryGateSettings(Block):
     reject_unsupported: Switch = True
 
 
-class OutputVerificationSettings(Block):
+class OutputVerificationSettings(SettingsBlock):
     """The block `hallucination.output_verification:`: answers before they are shown."""
 
     enabled: Annotated[
@@ -118,14 +118,14 @@ class OutputVerificationSettings(Block):
     flag_threshold_bits: Bits = 2.0
 
 
-class TraceAuditingSettings(Block):
+class TraceAuditingSettings(SettingsBlock):
     """The block `hallucination.trace_auditing:`: execution traces are audited."""
 
     enabled: Switch = False
     check_post_hoc: Switch = True
 
 
-class HallucinationSettings(Block):
+class HallucinationSettings(SettingsBlock):
     """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default.
 
     `enabled` null checks nothing by itself; false switches off the checks of answers, too, that an
@@ -145,7 +145,7 @@ class HallucinationSettings(Block):
     cache_ttl: Duration = None
 
 
-class ClaimsSettings(Block):
+class ClaimsSettings(SettingsBlock):
     """The block `claims:`: a text model that takes answers apart; the rules do it without one."""
 
     model: Name = None
@@ -153,7 +153,7 @@ class ClaimsSettings(Block):
     timeout_s: Seconds = 120.0
 
 
-class OpenAISettings(Block):
+class OpenAISettings(SettingsBlock):
     """The block `openai:`: a chat endpoint; samples where it gives no log-probabilities."""
 
     base_url: Address = None
@@ -167,7 +167,7 @@ class OpenAISettings(Block):
     timeout_s: Seconds = 30.0
 
 
-class AnthropicSettings(Block):
+class AnthropicSettings(SettingsBlock):
     """The block `anthropic:`: repeated sampling from Claude."""
 
     base_url: Address = None
@@ -179,7 +179,7 @@ class AnthropicSettings(Block):
     timeout_s: Seconds = 60.0
 
 
-class DecisionSettings(Block):
+class DecisionSettings(SettingsBlock):
     """The blocks `openai_decisions:` and `systemone:`: services that decide among options."""
 
     base_url: Address = None
@@ -189,7 +189,7 @@ class DecisionSettings(Block):
     timeout_s: Seconds = 30.0
 
 
-class GgufSettings(Block):
+class GgufSettings(SettingsBlock):
     """The block `gguf:`: a language model in this process."""
 
     context_tokens: Count = 4096
@@ -200,7 +200,7 @@ class GgufSettings(Block):
 _BAND = "a number from 0 to 1, or null for as far as the first is not sure"
 
 
-class CascadeSettings(Block):
+class CascadeSettings(SettingsBlock):
     """The block `cascade:`: the second backend is asked where the first is in doubt."""
 
     first: Name = "embedded"
@@ -209,7 +209,7 @@ class CascadeSettings(Block):
     high: Probability | None = Field(default=None, description=_BAND)
 
 
-class AliasSettings(Block):
+class AliasSettings(SettingsBlock):
     """The block `aliases:`: what `self`, `external` and, by operation, `configurable` stand for."""
 
     self: Name = None
@@ -220,7 +220,7 @@ class AliasSettings(Block):
     trace: Name = None
 
 
-class CacheSettings(Block):
+class CacheSettings(SettingsBlock):
     """The block `cache:`: estimates that are kept between runs; off without a path.
 
     With `texts` on, what text models write is kept, too: the file then holds texts.
@@ -247,7 +247,7 @@ def _database(value: object) -> object:
 _DATABASE = r"sqlite:///[^?#]+|postgresql(\+psycopg)?://(?!.*[?&](ssl)?password=).+"
 
 
-class StoreSettings(Block):
+class StoreSettings(SettingsBlock):
     """The block `store:`: the database for what is kept from run to run, such as feedback."""
 
     url: Annotated[
@@ -260,7 +260,7 @@ class StoreSettings(Block):
     ] = None
 
 
-class EmbeddingSettings(Block):
+class EmbeddingSettings(SettingsBlock):
     """The block `embeddings:`: vectors of facts, for `veridical memory search --semantic`.
 
     They come from an OpenAI-compatible endpoint: without a `base_url`, that of the block `openai`.
@@ -274,7 +274,7 @@ class EmbeddingSettings(Block):
     timeout_s: Seconds = 30.0
 
 
-class RequestSettings(Block):
+class RequestSettings(SettingsBlock):
     """The block `requests:`: how backends other than the embedded one are asked."""
 
     deadline_s: Annotated[
@@ -292,7 +292,7 @@ class RequestSettings(Block):
     ] = None
 
 
-class QuantitativeSettings(Block):
+class QuantitativeSettings(SettingsBlock):
     """The block `quantitative:`: how quotes are validated, named as in Spec 053."""
 
     evidence_quote_validation_enabled: Switch = True
@@ -308,7 +308,7 @@ class QuantitativeSettings(Block):
     evidence_quote_log_rejections: Switch = True
 
 
-class ExtractionSettings(Block):
+class ExtractionSettings(SettingsBlock):
     """The block `extraction:`: a text model that copies evidence out of transcripts."""
 
     backend: Name = None
@@ -335,7 +335,7 @@ def _is_origin(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"https?://[^/\s*]+", value))
 
 
-class ServerSettings(Block):
+class ServerSettings(SettingsBlock):
     """The block `server:`: `veridical serve`, its limits, and who may use it."""
 
     host: Annotated[StrictStr, Field(min_length=1, description="a name or an IP address")] = (
@@ -368,7 +368,7 @@ class ServerSettings(Block):
     reports_s: Seconds = 3600.0
 
 
-class TelemetrySettings(Block):
+class TelemetrySettings(SettingsBlock):
     """The block `telemetry:`: what `veridical serve` logs, and whether it speaks OpenTelemetry."""
 
     logs: Literal["json", "text"] = Field(default="json", description="'json' or 'text'")
@@ -394,7 +394,7 @@ Roles = Annotated[
 ]
 
 
-class ProxySettings(Block):
+class ProxySettings(SettingsBlock):
     """The block `proxy:`: answers of another service, verified on their way to the client."""
 
     upstream_url: Address = None

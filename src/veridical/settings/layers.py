@@ -31,7 +31,6 @@ from veridical.settings.aliases import conflicts, spread
 from veridical.settings.blocks import (
     AliasSettings,
     AnthropicSettings,
-    Block,
     CacheSettings,
     CascadeSettings,
     ClaimsSettings,
@@ -46,6 +45,7 @@ from veridical.settings.blocks import (
     QuantitativeSettings,
     RequestSettings,
     ServerSettings,
+    SettingsBlock,
     StoreSettings,
     TelemetrySettings,
     VerificationSettings,
@@ -416,13 +416,13 @@ def _flatten(
     return flat
 
 
-def _block(info: FieldInfo) -> type[Block] | None:
+def _block(info: FieldInfo) -> type[SettingsBlock] | None:
     """Return the block that a key stands for; None if it is a value."""
     kind = info.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, Block) else None
+    return kind if isinstance(kind, type) and issubclass(kind, SettingsBlock) else None
 
 
-def _with(block: Block, key: str, value: object) -> Block:
+def _with(block: SettingsBlock, key: str, value: object) -> SettingsBlock:
     """Return a block with another value under a dotted key."""
     name, _, rest = key.partition(".")
     changed = _with(getattr(block, name), rest, value) if rest else value

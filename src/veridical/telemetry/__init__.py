@@ -15,13 +15,13 @@ import logging
 from typing import TYPE_CHECKING
 
 from veridical.telemetry.events import (
-    Asked,
-    Checked,
+    BackendAsked,
+    ClaimsVerified,
     Event,
+    FactDecided,
     Failed,
     Flag,
     Quoted,
-    Remembered,
     Served,
     Shed,
     Sink,
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
-    "Asked",
-    "Checked",
+    "BackendAsked",
+    "ClaimsVerified",
     "Event",
+    "FactDecided",
     "Failed",
     "Flag",
     "LogSink",
     "Quoted",
-    "Remembered",
     "Served",
     "Shed",
     "Sink",

@@ -42,7 +42,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ClaimsVerified:
     """Claims were verified: of an answer, or one by itself (`operation`).
 
     `by_status` counts checked claims, `unmeasured` those without an estimate by reason. `seconds`
@@ -81,7 +81,7 @@ class Staged:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BackendAsked:
     """A backend was asked: how many queries at once, how many came out of the cache."""
 
     backend: str
@@ -92,7 +92,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class FactDecided:
     """The memory decided about a fact; `refusal` is why it was rejected, None if it was not.
 
     `pending` says that it waits: to be verified, or for the database's lock.
@@ -161,7 +161,15 @@ class Failed:
 
 
 Event: TypeAlias = (
-    Checked | Staged | Asked | Remembered | TraceAudited | Quoted | Shed | Served | Failed
+    ClaimsVerified
+    | Staged
+    | BackendAsked
+    | FactDecided
+    | TraceAudited
+    | Quoted
+    | Shed
+    | Served
+    | Failed
 )
 
 
@@ -176,10 +184,10 @@ class Sink(Protocol):
 # --- reports -> events -----------------------------------------------------------------------
 
 
-def checked(assessment: Assessment, operation: str = "check") -> Checked:
+def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
     """Return what telemetry may know of a report."""
     summary = assessment.summary
-    return Checked(
+    return ClaimsVerified(
         operation=operation,
         outcome=summary.outcome.value,
         backend=assessment.backend.name,
@@ -196,10 +204,10 @@ def checked(assessment: Assessment, operation: str = "check") -> Checked:
 
 def verified(
     verdict: Verdict, backend: BackendInfo, seconds: float, operation: str = "verify_claim"
-) -> Checked:
+) -> ClaimsVerified:
     """Return what telemetry may know of the verdict on one claim."""
     outcome = "flagged" if verdict.flagged else verdict.status.value
-    return Checked(
+    return ClaimsVerified(
         operation=operation,
         outcome="grounded" if verdict.status is Status.SUPPORTED else outcome,
         backend=backend.name,

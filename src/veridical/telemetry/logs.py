@@ -17,11 +17,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from veridical.telemetry.events import (
-    Asked,
-    Checked,
+    BackendAsked,
+    ClaimsVerified,
+    FactDecided,
     Failed,
     Quoted,
-    Remembered,
     Served,
     Shed,
     Staged,
@@ -42,10 +42,10 @@ _FLAGS_LOGGED = 50
 """Flagged claims of one answer that are logged one by one; the rest is in the totals."""
 
 _NAMES: dict[type, tuple[int, str]] = {
-    Checked: (logging.INFO, "claims_verified"),
+    ClaimsVerified: (logging.INFO, "claims_verified"),
     Staged: (logging.DEBUG, "stage_done"),
-    Asked: (logging.DEBUG, "backend_asked"),
-    Remembered: (logging.INFO, "fact_decided"),
+    BackendAsked: (logging.DEBUG, "backend_asked"),
+    FactDecided: (logging.INFO, "fact_decided"),
     TraceAudited: (logging.INFO, "trace_audited"),
     Quoted: (logging.INFO, "quotes_grounded"),
     Shed: (logging.WARNING, "request_shed"),
@@ -63,7 +63,7 @@ class LogSink:
         if not logger.isEnabledFor(level):
             return
         fields = asdict(event)
-        if isinstance(event, Checked):
+        if isinstance(event, ClaimsVerified):
             flags = fields.pop("flags")
             fields |= {"claims": event.claims, "flagged": len(flags)}
             for flag in flags[:_FLAGS_LOGGED]:

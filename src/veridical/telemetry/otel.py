@@ -10,7 +10,14 @@ from time import time_ns
 from typing import TYPE_CHECKING
 
 from veridical.errors import MissingExtraError
-from veridical.telemetry.events import Asked, Checked, Quoted, Remembered, Staged, TraceAudited
+from veridical.telemetry.events import (
+    BackendAsked,
+    ClaimsVerified,
+    FactDecided,
+    Quoted,
+    Staged,
+    TraceAudited,
+)
 from veridical.telemetry.logs import request_id
 
 if TYPE_CHECKING:
@@ -47,12 +54,12 @@ class OtelSink:
     def take(self, event: Event, /) -> None:
         """Send an event, if it is one of those that are sent."""
         match event:
-            case Checked():
+            case ClaimsVerified():
                 name = f"veridical.{event.operation}"
                 self._span(name, event.seconds, _of_check(event), lambda: self._result(event))
             case Staged(stage, seconds):
                 self._span(f"veridical.stage.{stage}", seconds, {})
-            case Asked():
+            case BackendAsked():
                 counts: Attributes = {
                     "gen_ai.provider.name": event.backend,
                     "veridical.queries": event.queries,
@@ -60,7 +67,7 @@ class OtelSink:
                     "veridical.unmeasured": event.unmeasured,
                 }
                 self._span("veridical.backend", event.seconds, counts)
-            case Remembered():
+            case FactDecided():
                 said: Attributes = {
                     "veridical.outcome": event.outcome,
                     "veridical.pending": event.pending,
@@ -101,7 +108,7 @@ class OtelSink:
             within()
         span.end(end)
 
-    def _result(self, event: Checked) -> None:
+    def _result(self, event: ClaimsVerified) -> None:
         from opentelemetry._logs import LogRecord
 
         attributes: Attributes = {
@@ -118,7 +125,7 @@ class OtelSink:
         self._logger.emit(LogRecord(timestamp=now, event_name=EVALUATION, attributes=attributes))
 
 
-def _of_check(event: Checked) -> Attributes:
+def _of_check(event: ClaimsVerified) -> Attributes:
     found: Attributes = {
         "gen_ai.operation.name": "evaluate",
         "gen_ai.provider.name": event.backend,

@@ -8,11 +8,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from veridical.telemetry.events import (
-    Asked,
-    Checked,
+    BackendAsked,
+    ClaimsVerified,
+    FactDecided,
     Failed,
     Quoted,
-    Remembered,
     Served,
     Shed,
     Staged,
@@ -89,11 +89,11 @@ class PrometheusSink:
     def take(self, event: Event, /) -> None:
         """Count an event."""
         match event:
-            case Checked():
+            case ClaimsVerified():
                 self._checked(event)
             case Staged(stage, seconds):
                 self.stage_s.labels(stage).observe(seconds)
-            case Asked(backend, queries, cached, _, seconds):
+            case BackendAsked(backend, queries, cached, _, seconds):
                 self.queries.labels(backend).inc(queries)
                 self.hits.labels(backend).inc(cached)
                 self.backend_s.labels(backend).observe(seconds)
@@ -101,7 +101,7 @@ class PrometheusSink:
                 self._audited(event)
             case Quoted():
                 self._quoted(event)
-            case Remembered(outcome, reason, refusal, seconds, pending):
+            case FactDecided(outcome, reason, refusal, seconds, pending):
                 if pending:
                     self.queued.labels(reason).inc()
                 self.facts.labels(outcome).inc()
@@ -137,7 +137,7 @@ class PrometheusSink:
         for caveat, count in event.by_caveat.items():
             self.caveats.labels(caveat).inc(count)
 
-    def _checked(self, event: Checked) -> None:
+    def _checked(self, event: ClaimsVerified) -> None:
         self.checks.labels(event.operation, event.outcome).inc()
         self.claims.labels(event.backend).inc(event.claims)
         self.check_s.labels(event.operation).observe(event.seconds)

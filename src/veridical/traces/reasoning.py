@@ -36,13 +36,13 @@ from veridical.traces.values import (
     label_under,
 )
 from veridical.traces.verdicts import (
-    Evidence,
+    CitableEvidence,
     claim_record,
     distinct,
     new_result,
     recorded,
 )
-from veridical.traces.verifiers import Asking
+from veridical.traces.verifiers import VerifierPool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,7 +83,7 @@ class ReasoningTraces:
         policy: Policy | None = None,
         settings: Settings | None = None,
     ) -> None:
-        self._asking = Asking(verifier, policy, settings)
+        self._asking = VerifierPool(verifier, policy, settings)
         self._own = None if isinstance(store, Store) else self._asking.store(store)
         self._tables = TraceTables(self._own or cast("Store", store))
 
@@ -206,7 +206,7 @@ class ReasoningTraces:
         called = [to_node(row) for row in self._tables.called(parent.root, cited)]
         for one in called:
             ensure_edge(EdgeLabel.CITES, NodeKind.CLAIM, one.kind)
-        found = Evidence(called).resolved(cited)
+        found = CitableEvidence(called).resolved(cited)
         if not all(found.values()):  # a line of a file, a number, or a phantom
             found = self._evidence(parent.root).resolved(cited)
         return distinct(found.values())
@@ -324,7 +324,7 @@ class ReasoningTraces:
         goal = self._of_kind(goal_id, NodeKind.GOAL)
         nodes, edges = self._whole(goal_id)
         part = under(goal, nodes, edges)
-        evidence = Evidence(one for one in nodes if one.kind in EVIDENCE)
+        evidence = CitableEvidence(one for one in nodes if one.kind in EVIDENCE)
         found = [claim_record(node, part, evidence) for node in part.of_kind(NodeKind.CLAIM)]
         return [claim for claim in found if status in {None, claim.state}]
 
@@ -383,8 +383,8 @@ class ReasoningTraces:
             raise InputError(msg, hint=f"Pass the id of a {kind.value}")
         return node
 
-    def _evidence(self, root: str) -> Evidence:
-        return Evidence(map(to_node, self._tables.of_kinds(root, EVIDENCE)))
+    def _evidence(self, root: str) -> CitableEvidence:
+        return CitableEvidence(map(to_node, self._tables.of_kinds(root, EVIDENCE)))
 
 
 def _shown(node_id: object) -> str:

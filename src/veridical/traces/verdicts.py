@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from veridical.core.measurements import UNKNOWN, Taken, Unmeasured, UnmeasuredReason
 from veridical.core.types import Citation, CitationRef, Claim, Source, Span
 from veridical.core.verdicts import NOTHING_TO_REST_ON, Budget, Status, Verdict
-from veridical.pipeline.evidence import resolve
+from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.judgement.epistemic import gap, verification
 from veridical.traces.reports import ClaimRecord, VerificationResult, result_from
 from veridical.traces.rows import new_id
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
 
 
-class Evidence:
+class CitableEvidence:
     """What the claims of a trace may cite, by the id they cite it by."""
 
     def __init__(self, nodes: Iterable[TraceNode]) -> None:
@@ -37,7 +37,7 @@ class Evidence:
         """Return which node each cited id means, as the verifier does; None is a phantom."""
         ids = list(dict.fromkeys(cited))
         refs = [CitationRef(name, Span(0, 0)) for name in self.named(ids)]
-        found = zip(ids, resolve(refs, self.sources), strict=True)
+        found = zip(ids, resolve_citations(refs, self.sources), strict=True)
         return {
             one: None if cite.source is None else self._nodes[cite.source] for one, cite in found
         }
@@ -102,7 +102,7 @@ def recorded(result: VerificationResult, claim: TraceNode) -> TraceNode:
     return TraceNode(result.id, kind, text, claim.root, claim.id, result.created, data=data)
 
 
-def claim_record(node: TraceNode, trace: Trace, evidence: Evidence) -> ClaimRecord:
+def claim_record(node: TraceNode, trace: Trace, evidence: CitableEvidence) -> ClaimRecord:
     """Return a claim with its verifications; `evidence` is what its trace has."""
     cited = evidence.resolved(node.data["evidence_ids"])
     return ClaimRecord(

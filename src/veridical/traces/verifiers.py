@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
     from veridical.settings import Settings
     from veridical.traces.values import TraceNode
-    from veridical.traces.verdicts import Evidence
+    from veridical.traces.verdicts import CitableEvidence
     from veridical.verification.verifier import Verifier
 
 T = TypeVar("T")
 
 
-class Asking:
+class VerifierPool:
     """Who verifies: made when first needed, by name, and kept open until it is closed."""
 
     def __init__(
@@ -91,7 +91,7 @@ class Asking:
             return self._made[model]
 
     async def verdict(
-        self, node: TraceNode, evidence: Evidence, policy: Policy, model: str | None
+        self, node: TraceNode, evidence: CitableEvidence, policy: Policy, model: str | None
     ) -> Verdict:
         """Return the verdict on a claim; one that cannot be measured has that verdict.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Binding, Citation
-from veridical.pipeline.evidence import resolve
+from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.judgement import worded_as_evidence
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def bind_claims(
     """Return each claim with its evidence; the sources named `always` are read even if far off."""
     bound = []
     for claim in claims:
-        citations = resolve(claim.citations, sources)
+        citations = resolve_citations(claim.citations, sources)
         if not claim.verifiable:
             bound.append(BoundClaim(claim, _unbound(citations), text=claim.as_read))
         elif claim.evidence_map is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from veridical.pipeline.judgement import fragments
+from veridical.pipeline.judgement import subclaims
 from veridical.verification.rule_stage import may_change
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from veridical.verification.bound_claims import BoundClaim
 
 
-class Watcher(Protocol):
+class CheckWatcher(Protocol):
     """Callback protocol for the events of a check; exceptions end the check."""
 
     def decided(self, verdict: Verdict, /) -> None:
@@ -31,7 +31,7 @@ class Watcher(Protocol):
 class CheckEvents:
     """Reports stages, and verdicts that nothing changes any more, to a watcher if there is one."""
 
-    def __init__(self, watcher: Watcher | None) -> None:
+    def __init__(self, watcher: CheckWatcher | None) -> None:
         self._watcher = watcher
         self._since = perf_counter()
         self._told: set[str] = set()
@@ -49,7 +49,7 @@ class CheckEvents:
         """Report a verdict that neither a second look nor a rule can change."""
         if self._watcher is None:
             return
-        again = verdict.claim.evidence_map or fragments(verdict)
+        again = verdict.claim.evidence_map or subclaims(verdict)
         if not (again or may_change(verdict, bound, sources)):
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)

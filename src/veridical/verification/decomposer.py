@@ -10,7 +10,7 @@ import anyio
 import anyio.to_thread
 
 from veridical.core.measurements import Generated, Unmeasured, UnmeasuredReason
-from veridical.pipeline.claims import cut, decompose, decomposition_request
+from veridical.pipeline.claims import decompose, decomposition_request, split_for_model
 from veridical.pipeline.inference.wrappers.base import log_failure
 from veridical.verification.scoring import failed
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from veridical.core.measurements import TextRequest
     from veridical.core.ports import TextModel
     from veridical.core.types import ClaimSet, Source
-    from veridical.pipeline.claims.decomposition import Piece
+    from veridical.pipeline.claims.decomposition import AnswerChunk
 
 PIECES = 4
 """Pieces of an answer that a text model is asked to take apart at once."""
@@ -40,7 +40,7 @@ class ModelDecomposer:
         """Return the claims by the model in place of those by the rules."""
         started = perf_counter()
         texts = {source.id: source.text for source in sources.values()}
-        replies = await self._asked(answer, cut(rules), texts)
+        replies = await self._asked(answer, split_for_model(rules), texts)
         claims = await anyio.to_thread.run_sync(decompose, answer, rules, replies, tuple(texts))
         info = self._model.info
         extraction = replace(
@@ -51,15 +51,15 @@ class ModelDecomposer:
         return replace(claims, extraction=extraction)
 
     async def _asked(
-        self, answer: str, pieces: Sequence[Piece], sources: Mapping[str, str]
-    ) -> dict[Piece, Generated | Unmeasured]:
+        self, answer: str, pieces: Sequence[AnswerChunk], sources: Mapping[str, str]
+    ) -> dict[AnswerChunk, Generated | Unmeasured]:
         """Return what the model says to each piece; those that wait for others have more time."""
-        replies: dict[Piece, Generated | Unmeasured] = dict.fromkeys(
+        replies: dict[AnswerChunk, Generated | Unmeasured] = dict.fromkeys(
             pieces, Unmeasured(UnmeasuredReason.TIMEOUT)
         )
         free = anyio.CapacityLimiter(PIECES)
 
-        async def ask(piece: Piece) -> None:
+        async def ask(piece: AnswerChunk) -> None:
             request = decomposition_request(answer, piece, sources, max_tokens=self._max_tokens)
             async with free:
                 replies[piece] = await self._reply(request)

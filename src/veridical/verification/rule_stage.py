@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.evidence import Binder
-    from veridical.pipeline.judgement import Reading
+    from veridical.pipeline.judgement import PooledEstimate
     from veridical.verification.bound_claims import BoundClaim
-    from veridical.verification.scoring import Asker
+    from veridical.verification.scoring import ClaimScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RuleStage:
     binder: Binder
     sources: Mapping[str, Source]
     policy: Policy
-    asker: Asker
+    asker: ClaimScorer
 
     async def decide(
         self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
@@ -78,6 +78,6 @@ def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:
     return item.verbatim is not None and may_stand_verbatim(verdict)
 
 
-def _charged(verdict: Verdict, readings: Iterable[Reading]) -> Verdict:
+def _charged(verdict: Verdict, readings: Iterable[PooledEstimate]) -> Verdict:
     """Return the verdict with what further readings took."""
     return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))

@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from veridical.core.measurements import (
-    Billed,
+    BilledFailure,
     Measurement,
     Query,
     Reads,
@@ -22,9 +22,9 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import VeridicalError
-from veridical.pipeline.evidence import joined
+from veridical.pipeline.evidence import join_passages
 from veridical.pipeline.inference.wrappers.base import log_failure
-from veridical.pipeline.judgement import Reading, combine, decides
+from veridical.pipeline.judgement import PooledEstimate, decides, pool_passages
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -95,7 +95,7 @@ def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
         yield group
 
 
-class Asker:
+class ClaimScorer:
     """Puts queries to a backend, in batches; whatever it does wrong becomes `Unmeasured`.
 
     Several batches are under way at once if the policy says `parallel`, else one after the other.
@@ -123,13 +123,13 @@ class Asker:
 
     async def read(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
-    ) -> list[Reading]:
+    ) -> list[PooledEstimate]:
         """Return what the passages of each claim say of it together."""
         return [reading async for reading in self.readings(contexts, policy)]
 
     async def readings(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
-    ) -> AsyncGenerator[Reading]:
+    ) -> AsyncGenerator[PooledEstimate]:
         """Yield what `read` returns, each reading as soon as its passages are measured."""
         items = [self._item(claim, self._as_read(passages), policy) for claim, passages in contexts]
         self._total += sum(item.first for item in items)
@@ -139,8 +139,8 @@ class Asker:
         self._turns = anyio.Semaphore(at_once)
         async for group in _in_turn(groups, partial(self._read_group, policy), at_once):
             for item in group:
-                found = combine(item.passages, item.measured, policy)
-                yield found if item.passages else Reading(_NOT_ASKED)
+                found = pool_passages(item.passages, item.measured, policy)
+                yield found if item.passages else PooledEstimate(_NOT_ASKED)
 
     async def _read_group(self, policy: Policy, group: list[_Item]) -> list[_Item]:
         """Measure a group of items, turn by turn; what is decided is asked nothing more."""
@@ -181,11 +181,11 @@ class Asker:
 
     def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         whole = self._backend.info.reads is Reads.WHOLE
-        return joined(passages, self._sources) if whole else passages
+        return join_passages(passages, self._sources) if whole else passages
 
     def _queries(self, claim: str, passages: tuple[Passage, ...]) -> list[Query]:
         both = self._backend.info.reads is Reads.BOTH
-        wholes = [p.text for p in joined(passages, self._sources)] if both else []
+        wholes = [p.text for p in join_passages(passages, self._sources)] if both else []
         whole = wholes[0] if len(wholes) == 1 else None  # one text of several is not the whole
         return [Query(claim, passage.text, self._question, whole) for passage in passages]
 
@@ -245,4 +245,4 @@ def _started(work: Callable[[T], Awaitable[R]], deadline: float, item: T) -> asy
 
 def failed(detail: str) -> Unmeasured:
     """Return a failure of a model whose tokens and cost are unknown."""
-    return Billed(UnmeasuredReason.BACKEND_ERROR, detail)
+    return BilledFailure(UnmeasuredReason.BACKEND_ERROR, detail)

@@ -34,22 +34,22 @@ from veridical.pipeline.claims import (
 from veridical.pipeline.evidence import Binder, LastCorpus
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
-    Look,
-    fragments,
-    judge,
-    quote,
+    SubclaimScore,
+    attach_evidence,
+    judge_claim,
+    merge_scored,
     rated,
-    scored_also,
-    second_look,
+    rescore_subclaims,
+    subclaims,
     summarise,
 )
 from veridical.pipeline.logs import log_event
 from veridical.pipeline.reports import Report
 from veridical.verification.bound_claims import BoundClaim, bind_claims, passages_for
-from veridical.verification.check_events import CheckEvents, Watcher
+from veridical.verification.check_events import CheckEvents, CheckWatcher
 from veridical.verification.decomposer import ModelDecomposer
 from veridical.verification.rule_stage import RuleStage
-from veridical.verification.scoring import CHUNK, Asker, Progress
+from veridical.verification.scoring import CHUNK, ClaimScorer, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -145,7 +145,7 @@ class Verifier:
         *,
         policy: Policy | None = None,
         progress: Progress | None = None,
-        watcher: Watcher | None = None,
+        watcher: CheckWatcher | None = None,
     ) -> Report:
         """Return the verdict on each claim of `answer`.
 
@@ -259,8 +259,8 @@ class Verifier:
 
     def _asker(
         self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
-    ) -> Asker:
-        return Asker(self._backend, sources, question, progress, batch_size=self._batch_size)
+    ) -> ClaimScorer:
+        return ClaimScorer(self._backend, sources, question, progress, batch_size=self._batch_size)
 
     async def _attempt(self, case: Case, policy: Policy | None) -> CheckResult:
         try:
@@ -273,7 +273,7 @@ class Verifier:
         bound: Sequence[BoundClaim],
         sources: Mapping[str, Source],
         policy: Policy,
-        asker: Asker,
+        asker: ClaimScorer,
         watch: CheckEvents | None = None,
     ) -> list[Verdict]:
         """Read every claim with its evidence and with the evidence scrubbed.
@@ -290,7 +290,7 @@ class Verifier:
             elif item.otherwise is not None:
                 again.append(replace(item, binding=item.otherwise))
         for verdict in await self._looked_at(again, sources, policy, asker):
-            verdicts[verdict.claim.id] = scored_also(verdict, verdicts[verdict.claim.id])
+            verdicts[verdict.claim.id] = merge_scored(verdict, verdicts[verdict.claim.id])
         return list(verdicts.values())
 
     async def _looked_at(
@@ -298,7 +298,7 @@ class Verifier:
         bound: Sequence[BoundClaim],
         sources: Mapping[str, Source],
         policy: Policy,
-        asker: Asker,
+        asker: ClaimScorer,
         watch: CheckEvents | None = None,
     ) -> list[Verdict]:
         contexts = [
@@ -311,9 +311,11 @@ class Verifier:
         async with aclosing(readings):
             for item in bound:
                 whole, scrubbed = await anext(readings), await anext(readings)
-                verdict = judge(item.claim, item.binding, whole, scrubbed, policy)
+                verdict = judge_claim(item.claim, item.binding, whole, scrubbed, policy)
                 verdicts.append(
-                    self._rated(quote(verdict, whole, sources, item.binding.nearest), policy)
+                    self._rated(
+                        attach_evidence(verdict, whole, sources, item.binding.nearest), policy
+                    )
                 )
                 if watch is not None:
                     watch.first_look(verdicts[-1], item, sources)
@@ -325,12 +327,12 @@ class Verifier:
         binder: Binder,
         sources: Mapping[str, Source],
         policy: Policy,
-        asker: Asker,
+        asker: ClaimScorer,
         *,
         by_sentence: bool = False,
     ) -> list[Verdict]:
-        """Read on their own what `fragments` names of the claims."""
-        looked = ((v, fragments(v, by_sentence=by_sentence)) for v in verdicts)
+        """Read on their own what `subclaims` names of the claims."""
+        looked = ((v, subclaims(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [
             passages_for(fragment.text, binder, verdict)
@@ -338,9 +340,9 @@ class Verifier:
             for fragment in read
         ]
         readings = await asker.read(contexts, policy)
-        looks = iter(map(Look, (passages for _, passages in contexts), readings))
+        looks = iter(map(SubclaimScore, (passages for _, passages in contexts), readings))
         refined = {
-            claim_id: second_look(verdict, [next(looks) for _ in read], policy, sources)
+            claim_id: rescore_subclaims(verdict, [next(looks) for _ in read], policy, sources)
             for claim_id, (verdict, read) in again.items()
         }
         return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]

@@ -256,10 +256,10 @@ def _concurrency(settings: Settings, name: str) -> int | None:
 
 def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
     """Return what a budget has to know: what a request costs, and how many there may be."""
-    from veridical.pipeline.inference.prices import dearest, most_of
+    from veridical.pipeline.inference.prices import dearest, usage_bound
 
     price = dearest(_priced(settings, name, lambda: asked.info.model))
-    return {"price": price, "most": lambda: most_of(asked)}
+    return {"price": price, "most": lambda: usage_bound(asked)}
 
 
 def _cache(settings: Settings) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     `gate` says whether facts are verified before they are stored (default: if the settings say so,
     by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
     """
-    from veridical.memory import GateRules, Memory, MemoryGate
+    from veridical.memory import GatePolicy, Memory, MemoryGate
     from veridical.memory.gate import TIMEOUT_S
 
     block, store = settings.hallucination, build_store(settings)
@@ -322,7 +322,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     made = MemoryGate(
         build_verifier(settings, backend=backend, operation="memory"),
         backend,
-        rules=GateRules(
+        rules=GatePolicy(
             policy.gap_threshold_bits,
             block.memory_gate.min_confidence,
             block.memory_gate.reject_unsupported,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
-    from veridical.consistency.measures import Reasker
+    from veridical.consistency.measures import ConsistencyChecker
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, EmbeddingModel, TextModel
     from veridical.settings import Settings
@@ -27,7 +27,7 @@ Comparison: TypeAlias = Literal["entailment", "embeddings"]
 """How two texts are compared."""
 
 
-class Engine:
+class Runtime:
     """A verifier, its backend and the text model, made when first needed and kept open."""
 
     def __init__(
@@ -96,11 +96,11 @@ class Engine:
         return build_verifier(self.settings, backend=self.backend, policy=self.policy)
 
     @property
-    def reasker(self) -> Reasker:
+    def reasker(self) -> ConsistencyChecker:
         """Return what asks again."""
-        from veridical.consistency.measures import Reasker
+        from veridical.consistency.measures import ConsistencyChecker
 
-        return Reasker(self.verifier, self.backend, self.model)
+        return ConsistencyChecker(self.verifier, self.backend, self.model)
 
     @cached_property
     def _portal(self) -> BlockingPortal:
@@ -128,11 +128,11 @@ class Current:
 
     def __init__(self) -> None:
         self.lock = RLock()
-        self.engine = Engine()
+        self.engine = Runtime()
         atexit.register(self.use, None)
 
-    def use(self, engine: Engine | None) -> None:
+    def use(self, engine: Runtime | None) -> None:
         """Close the engine in use and take another, or a new one."""
         with self.lock:
             self.engine.close()
-            self.engine = engine or Engine()
+            self.engine = engine or Runtime()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.audit.agent_logs import read_trace
-from veridical.audit.steps import Trace, parse_trace
+from veridical.audit.steps import StepTrace, parse_trace
 from veridical.errors import DocumentError, InputError, VeridicalError
 from veridical.traces import ReasoningTraces
 
@@ -21,11 +21,11 @@ RESULT = "The bridge was opened in 1998."
 CALL = {"id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
 
 
-def read(document: object) -> Trace:
+def read(document: object) -> StepTrace:
     return read_trace(json.dumps(document), "trace.json")
 
 
-def said(trace: Trace) -> list[tuple[str, bool, list[str]]]:
+def said(trace: StepTrace) -> list[tuple[str, bool, list[str]]]:
     """Return each step's text, whether it is part of the answer, and the ids of its context."""
     return [(step.claim, step.final, [one.id for one in step.context]) for step in trace.steps]
 
@@ -37,7 +37,7 @@ LOOKED_UP = [
 ]
 
 
-def is_looked_up(trace: Trace) -> None:
+def is_looked_up(trace: StepTrace) -> None:
     assert said(trace) == LOOKED_UP
     assert trace.question == "When did it open?"
     assert trace.answer == "It opened in 1998. It is old."

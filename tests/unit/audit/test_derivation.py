@@ -8,9 +8,9 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from veridical.audit.auditing import Executor, audit
+from veridical.audit.auditing import AnswerDeriver, audit
 from veridical.audit.derivation import LEFT_OUT, check_post_hoc
-from veridical.audit.steps import Step, Trace
+from veridical.audit.steps import Step, StepTrace
 from veridical.audit.values import PostHoc, PostHocVerdict, TraceAudit
 from veridical.core.measurements import (
     Generated,
@@ -51,7 +51,7 @@ def run(
 ) -> TraceAudit:
     backend = FakeBackend(stated)
     trace = {"steps": steps or STEPS, "answer": answer, "question": question}
-    executor = Executor(backend, model)
+    executor = AnswerDeriver(backend, model)
     return anyio.run(lambda: audit(trace, Verifier(backend), sources=S1, executor=executor))
 
 
@@ -205,8 +205,8 @@ def test_with_steps_that_could_not_be_measured_that_is_not_known() -> None:
 
 def test_an_answer_is_not_derived_from_itself() -> None:
     backend = FakeBackend(stated)
-    steps = Trace((Step("a", STEPS[0], final=True),), QUESTION, STEPS[0])
-    call = Executor(backend)
+    steps = StepTrace((Step("a", STEPS[0], final=True),), QUESTION, STEPS[0])
+    call = AnswerDeriver(backend)
     found = anyio.run(lambda: audit(steps, Verifier(backend), sources=S1, executor=call)).post_hoc
     assert found is not None
     assert found.rule == "there_is_no_step_before_the_answer"
@@ -214,9 +214,9 @@ def test_an_answer_is_not_derived_from_itself() -> None:
 
 def test_without_an_answer_there_is_nothing_to_check() -> None:
     backend = FakeBackend(stated)
-    executor = Executor(backend)
+    executor = AnswerDeriver(backend)
     found = anyio.run(lambda: audit(STEPS, Verifier(backend), sources=S1, executor=executor))
     assert found.post_hoc is None
-    trace = Trace((Step("a", "It is so."),))
+    trace = StepTrace((Step("a", "It is so."),))
     with pytest.raises(ValueError, match="no answer"):
         anyio.run(lambda: check_post_hoc(trace, [], Verifier(backend), executor))

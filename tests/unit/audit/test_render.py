@@ -9,7 +9,7 @@ import anyio
 import pytest
 from rich.console import Console
 
-from veridical.audit.auditing import Executor, audit
+from veridical.audit.auditing import AnswerDeriver, audit
 from veridical.audit.render import render, to_html
 from veridical.audit.values import TraceAudit
 from veridical.core.measurements import Measurement, Query
@@ -27,7 +27,7 @@ def stated(query: Query) -> Measurement:
 def audited(steps: list[object], answer: str = "The bridge opened.") -> TraceAudit:
     backend = FakeBackend(stated)
     trace = {"steps": steps, "answer": answer, "sources": {"S1": "The bridge opened in 1998."}}
-    call = Executor(backend)
+    call = AnswerDeriver(backend)
     return anyio.run(lambda: audit(trace, Verifier(backend), executor=call))
 
 

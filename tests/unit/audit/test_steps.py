@@ -10,7 +10,7 @@ from veridical.audit.steps import (
     MOST_STEPS,
     CitationRules,
     Step,
-    Trace,
+    StepTrace,
     circular,
     parse_trace,
     refuse_duplicates,
@@ -134,5 +134,5 @@ def test_ids_that_come_twice_are_named_a_few_of_them() -> None:
 def test_no_text_is_in_a_repr() -> None:
     private = "The patient sleeps badly."
     context = (Source("log", private),)
-    trace = Trace((Step("a", private, context=context),), private, private, context)
+    trace = StepTrace((Step("a", private, context=context),), private, private, context)
     assert private not in repr(trace)

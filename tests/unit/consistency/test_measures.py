@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from veridical.consistency.measures import (
-    Reasker,
+    ConsistencyChecker,
     answer_consistency,
     answer_without_evidence,
     contradictions,
@@ -41,9 +41,11 @@ def wait(call: Callable[[], Awaitable[T]]) -> T:
     return anyio.run(call)
 
 
-def reasker(answer: Callable[[Query], Measurement], model: TextModel | None = None) -> Reasker:
+def reasker(
+    answer: Callable[[Query], Measurement], model: TextModel | None = None
+) -> ConsistencyChecker:
     backend = FakeBackend(answer)
-    return Reasker(Verifier(backend), backend, model)
+    return ConsistencyChecker(Verifier(backend), backend, model)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +90,7 @@ def reads(request: TextRequest) -> str:
 def test_dependence_depends_on_the_evidence_that_is_given(
     embedded: Backend, question: str, answer: str, evidence: str, depends: bool
 ) -> None:
-    asking = Reasker(Verifier(embedded), embedded, FakeTextModel(reads))
+    asking = ConsistencyChecker(Verifier(embedded), embedded, FakeTextModel(reads))
     value = float(wait(lambda: asking.evidence_dependence(question, answer, [evidence])))
     assert value > 0.8 if depends else value < 0.2
 
@@ -124,7 +126,7 @@ def test_a_failure_of_the_model_is_no_dependence_but_a_reason(
 
 @pytest.mark.spec("SPEC-16.04")
 def test_without_a_text_model_the_evidence_is_scrubbed(embedded: Backend) -> None:
-    scrubbing = Reasker(Verifier(embedded), embedded)
+    scrubbing = ConsistencyChecker(Verifier(embedded), embedded)
     answer = "The bridge was opened to traffic in 1998."
     found = wait(lambda: scrubbing.evidence_dependence("When?", answer, [SOURCE]))
     assert (found.method, found.claims_measured, found.claims_total) == ("scrubbing", 1, 1)

@@ -23,8 +23,8 @@ from veridical.core.types import (
     Confidence,
     Exclusion,
     Passage,
-    Piece,
     Source,
+    SourceSpan,
     Span,
     ensure_text,
 )
@@ -202,12 +202,12 @@ def test_a_citation_of_no_source_is_not_resolved() -> None:
 @given(spans, spans)
 def test_a_piece_covers_what_lies_within_it_in_the_same_source(one: Span, other: Span) -> None:
     inside = one.start <= other.start and other.end <= one.end
-    assert Piece("S1", one).covers(Piece("S1", other)) is inside
-    assert not Piece("S1", one).covers(Piece("S2", other))
-    assert Piece("S1", one).covers(Piece("S1", one))
+    assert SourceSpan("S1", one).covers(SourceSpan("S1", other)) is inside
+    assert not SourceSpan("S1", one).covers(SourceSpan("S2", other))
+    assert SourceSpan("S1", one).covers(SourceSpan("S1", one))
 
 
 def test_a_passage_of_several_pieces_is_stitched() -> None:
-    piece = Piece("S1", Span(0, 4))
+    piece = SourceSpan("S1", Span(0, 4))
     assert not Passage("text", (piece,)).stitched
     assert Passage("text text", (piece, piece)).stitched

@@ -13,7 +13,7 @@ from veridical.core.types import Source
 from veridical.core.verdicts import Status
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.dataset import Dataset
-from veridical.evaluation.harness import Measured, Outcome
+from veridical.evaluation.harness import Measured, RowOutcome
 from veridical.evaluation.results import Evaluation, evaluate
 from veridical.evaluation.rows import Label3, Row
 from veridical.testing import FAKE
@@ -53,7 +53,7 @@ def measured(
         Row(f"r{n}", f"Claim {n}.", (Source("1", "Text."),), good, label3)
         for n, (good, _, _) in enumerate(points)
     )
-    outcomes = tuple(Outcome(status, p, 10.0) for _, status, p in points)
+    outcomes = tuple(RowOutcome(status, p, 10.0) for _, status, p in points)
     return Measured(Dataset(name, f"fingerprint of {name}", rows, {}), outcomes)
 
 

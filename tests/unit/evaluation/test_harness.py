@@ -14,7 +14,7 @@ from veridical.errors import ConfigurationError
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.dataset import Dataset, read_datasets
 from veridical.evaluation.document import to_document
-from veridical.evaluation.harness import Measured, Outcome, measure
+from veridical.evaluation.harness import Measured, RowOutcome, measure
 from veridical.evaluation.ledger import Ledger
 from veridical.evaluation.results import evaluate
 from veridical.testing import FAKE, FakeBackend, fake_estimate
@@ -131,7 +131,7 @@ def test_results_count_only_for_the_same_data_backend_and_policy(
     dataset: Dataset, tmp_path: Path
 ) -> None:
     path = tmp_path / "r.jsonl"
-    outcome = Outcome(Status.SUPPORTED, 0.1 + 0.2, 1.0 / 3)
+    outcome = RowOutcome(Status.SUPPORTED, 0.1 + 0.2, 1.0 / 3)
     with Ledger(path, FAKE, Policy()) as ledger:
         ledger.add(dataset.fingerprint, "r1", outcome)
     other = BackendInfo("fake", "fake", FAKE.estimator, "another")
@@ -153,16 +153,16 @@ def test_a_half_written_last_line_is_cut_off(cut: int, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     for row in ("r1", "r2"):
         with Ledger(path, FAKE, Policy()) as ledger:
-            ledger.add("f", row, Outcome(Status.SUPPORTED, 0.9, 1.0))
+            ledger.add("f", row, RowOutcome(Status.SUPPORTED, 0.9, 1.0))
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
     path.write_bytes(whole[: first + cut])
     with Ledger(path, FAKE, Policy()) as ledger:
         assert (ledger.get("f", "r1"), ledger.get("f", "r2")) == (
-            Outcome(Status.SUPPORTED, 0.9, 1.0),
+            RowOutcome(Status.SUPPORTED, 0.9, 1.0),
             None,
         )
-        ledger.add("f", "r2", Outcome(Status.SUPPORTED, 0.9, 1.0))
+        ledger.add("f", "r2", RowOutcome(Status.SUPPORTED, 0.9, 1.0))
     assert path.read_bytes() == whole
 
 
@@ -192,7 +192,7 @@ def test_a_result_with_an_impossible_value_is_refused(
 ) -> None:
     path = tmp_path / "r.jsonl"
     with Ledger(path, FAKE, Policy()) as ledger:
-        ledger.add("f", "r1", Outcome(Status.SUPPORTED, 0.9, 1.0))
+        ledger.add("f", "r1", RowOutcome(Status.SUPPORTED, 0.9, 1.0))
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}) + "\n")
     with pytest.raises(ConfigurationError, match="line 1"), Ledger(path, FAKE, Policy()):
         pass

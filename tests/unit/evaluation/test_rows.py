@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from veridical.core.types import Source
-from veridical.evaluation.rows import Label3, Malformed, Row, Skipped, SkipReason, parse
+from veridical.evaluation.rows import Label3, Malformed, Row, SkippedRow, SkipReason, parse
 
 Record = Callable[..., dict[str, Any]]
 TWO = [{"id": "S1", "text": "One."}, {"id": "S2", "text": " "}]
@@ -51,7 +51,7 @@ def test_a_citation_that_does_not_exist_is_kept(record: Record) -> None:
 def test_citing_empty_evidence_is_no_phantom_citation(record: Record) -> None:
     assert row(record(1, evidence=TWO, cites=["S1", "S2"])).cites == ("S1",)
     skipped = parse(json.dumps(record(1, evidence=TWO, cites=["S2"])))
-    assert skipped == Skipped("r1", SkipReason.CITED_EVIDENCE_EMPTY)
+    assert skipped == SkippedRow("r1", SkipReason.CITED_EVIDENCE_EMPTY)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_citing_empty_evidence_is_no_phantom_citation(record: Record) -> None:
 def test_a_row_that_cannot_be_judged_is_skipped_with_its_reason(
     record: Record, changes: dict[str, Any], reason: SkipReason
 ) -> None:
-    assert parse(json.dumps(record(1, **changes))) == Skipped("r1", reason)
+    assert parse(json.dumps(record(1, **changes))) == SkippedRow("r1", reason)
 
 
 def test_the_labels_are_read(record: Record) -> None:

@@ -17,22 +17,22 @@ from veridical.core.verdicts import Status
 from veridical.evaluation.bootstrap import Resampling
 from veridical.feedback import (
     ENOUGH,
+    DecisionRule,
+    NotEnoughFeedback,
     Observation,
-    Reading,
     Refit,
-    TooLittle,
     Unused,
     refit,
-    sort_marks,
+    sort_labels,
 )
 from veridical.feedback.fitting import fit, fit_temperature, fit_threshold
 from veridical.feedback.folds import FOLDS, folds
-from veridical.feedback.labels import Mark
-from veridical.feedback.points import Points, flagged
-from veridical.pipeline.judgement.status import decide
+from veridical.feedback.labels import FeedbackLabel
+from veridical.feedback.points import ObservationArrays, flagged
+from veridical.pipeline.judgement.status import decide_status
 from veridical.testing import FAKE, fake_estimate
 
-SHIPPED = Reading(0.7, 0.5)
+SHIPPED = DecisionRule(0.7, 0.5)
 QUICK = Resampling(200)
 probabilities = st.floats(0.0, 1.0)
 
@@ -112,7 +112,7 @@ def test_what_says_nothing_changes_nothing() -> None:
     rng = np.random.default_rng(1)
     noise = [observation(float(p), bool(rng.random() < 0.5), str(p)) for p in rng.uniform(size=120)]
     for seed in range(3):
-        found = refit(noise, Reading(0.5, 0.5), temperature=False, how=Resampling(200, seed))
+        found = refit(noise, DecisionRule(0.5, 0.5), temperature=False, how=Resampling(200, seed))
         assert isinstance(found, Refit)
         assert not found.adopted
 
@@ -139,7 +139,7 @@ def test_too_little_says_how_many_more_of_which_kind(supported: int, others: int
     found = refit(marks, SHIPPED, how=Resampling(20))
     lacking = (max(0, ENOUGH - supported), max(0, ENOUGH - others))
     if any(lacking):
-        assert found == TooLittle(*lacking)
+        assert found == NotEnoughFeedback(*lacking)
     else:
         assert isinstance(found, Refit)
 
@@ -164,11 +164,11 @@ def test_a_claim_is_flagged_as_the_verifier_does(
     temperature: float,
 ) -> None:
     p1, p0 = data.draw(estimates(two=two)), data.draw(estimates(two=two))
-    reading = Reading(support, contradiction, temperature)
-    (found,) = flagged(Points.of([Observation(p1, p0, True, "")]), reading)
+    reading = DecisionRule(support, contradiction, temperature)
+    (found,) = flagged(ObservationArrays.of([Observation(p1, p0, True, "")]), reading)
     read1, read0 = tempered(p1, temperature), tempered(p0, temperature)
     policy = Policy(support_threshold=support, contradiction_threshold=contradiction)
-    decision = decide(Claim("c1", "text", Span(0, 4), 0), (), read1, read0, policy)
+    decision = decide_status(Claim("c1", "text", Span(0, 4), 0), (), read1, read0, policy)
     near = [read1.supported - support, read1.supported - (1 - support)]
     near += [(read1.contradicted or 0.0) - contradiction, p1.high - p0.low]
     if all(abs(distance) > 1e-9 for distance in near):  # rounding differs on the edge
@@ -179,13 +179,13 @@ def test_a_claim_is_flagged_as_the_verifier_does(
 def test_no_threshold_is_better_than_the_one_that_is_found(
     marks: list[tuple[float, bool]],
 ) -> None:
-    points = Points.of([observation(p, truth) for p, truth in marks])
+    points = ObservationArrays.of([observation(p, truth) for p, truth in marks])
     if points.truth.all() or not points.truth.any():
         return
     found = fit_threshold(points, SHIPPED)
 
     def accuracy(threshold: float) -> float:
-        flags = flagged(points, Reading(threshold, 0.5))
+        flags = flagged(points, DecisionRule(threshold, 0.5))
         return float(((~flags)[points.truth].mean() + flags[~points.truth].mean()) / 2)
 
     best = max(accuracy(float(p)) for p in points.supported)
@@ -194,12 +194,12 @@ def test_no_threshold_is_better_than_the_one_that_is_found(
 
 
 def test_the_temperature_has_the_least_log_loss() -> None:
-    points = Points.of(honest(500, 0.5))
+    points = ObservationArrays.of(honest(500, 0.5))
     assert fit_temperature(points) == pytest.approx(2.0, rel=0.25)
 
 
 def test_a_temperature_alone_tells_the_same_claims_apart() -> None:
-    points = Points.of(honest(300, 0.5))
+    points = ObservationArrays.of(honest(300, 0.5))
     after = fit(points, SHIPPED, threshold=False, temperature=True)
     assert after.temperature != 1.0
     np.testing.assert_array_equal(flagged(points, after), flagged(points, SHIPPED))
@@ -209,7 +209,7 @@ def test_a_temperature_alone_tells_the_same_claims_apart() -> None:
 def test_every_fold_leaves_both_kinds_to_fit_to(marks: list[tuple[int, bool]]) -> None:
     truths = [*([True, False] * ENOUGH), *(truth for _, truth in marks)]
     groups = [*range(2 * ENOUGH), *(group for group, _ in marks)]
-    points = Points.of(
+    points = ObservationArrays.of(
         [observation(0.5, truth, f"r{g}") for truth, g in zip(truths, groups, strict=True)]
     )
     fold, grouped = folds(points)
@@ -223,7 +223,7 @@ def test_every_fold_leaves_both_kinds_to_fit_to(marks: list[tuple[int, bool]]) -
 
 
 def test_few_reports_are_held_out_claim_by_claim() -> None:
-    points = Points.of([observation(0.5, bool(n % 2), "one report") for n in range(40)])
+    points = ObservationArrays.of([observation(0.5, bool(n % 2), "one report") for n in range(40)])
     fold, grouped = folds(points)
     assert not grouped
     assert len(set(fold)) == FOLDS
@@ -231,7 +231,7 @@ def test_few_reports_are_held_out_claim_by_claim() -> None:
 
 # --- marks -----------------------------------------------------------------------------------
 
-MARK = Mark(
+MARK = FeedbackLabel(
     id=1,
     created=datetime(2026, 1, 1, tzinfo=UTC),
     report="r",
@@ -251,7 +251,7 @@ MARK = Mark(
 
 
 def test_a_mark_of_the_backend_is_an_observation() -> None:
-    found = sort_marks([MARK], FAKE)
+    found = sort_labels([MARK], FAKE)
     assert found.observations == (
         Observation(fake_estimate(0.8), fake_estimate(0.3), supported=False, group="r"),
     )
@@ -267,7 +267,7 @@ def test_other_marks_are_counted_by_reason() -> None:
         replace(MARK, status=Status.PHANTOM_CITATION),
         replace(MARK, status=Status.UNDETERMINED, p1=None),
     ]
-    found = sort_marks(marks, FAKE)
+    found = sort_labels(marks, FAKE)
     assert found.observations == ()
     assert found.unused == {
         Unused.OTHER_BACKEND: 2,
@@ -284,5 +284,5 @@ def test_what_was_read_at_a_temperature_is_taken_back(p: float, temperature: flo
         p1=in_force.measured(fake_estimate(p)),
         fingerprint=in_force.applied_fingerprint,
     )
-    (found,) = sort_marks([mark], FAKE, in_force).observations
+    (found,) = sort_labels([mark], FAKE, in_force).observations
     assert found.p1.supported == pytest.approx(p, abs=1e-6)

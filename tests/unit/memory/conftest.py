@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.memory import GateRules, Memory, MemoryGate
+from veridical.memory import GatePolicy, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -35,7 +35,7 @@ def answer(query: Query) -> Measurement:
 
 
 def gate_of(
-    backend: FakeBackend, *, timeout_s: float = 20.0, rules: GateRules | None = None
+    backend: FakeBackend, *, timeout_s: float = 20.0, rules: GatePolicy | None = None
 ) -> MemoryGate:
     gate = MemoryGate(Verifier(backend), backend, rules=rules, timeout_s=timeout_s)
     gate.warm_up()
@@ -53,7 +53,7 @@ def new_memory(tmp_path: Path, backend: FakeBackend) -> Iterator[NewMemory]:
     made: list[Memory] = []
 
     def create(*, gated: bool = True, timeout_s: float = 20.0, **rules: object) -> Memory:
-        chosen = GateRules(**rules) if rules else None  # type: ignore[arg-type]
+        chosen = GatePolicy(**rules) if rules else None  # type: ignore[arg-type]
         gate = gate_of(backend, timeout_s=timeout_s, rules=chosen) if gated else None
         made.append(Memory(f"sqlite:///{tmp_path}/memory.db", gate))
         return made[-1]

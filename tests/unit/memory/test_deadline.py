@@ -10,29 +10,29 @@ from concurrent.futures import ThreadPoolExecutor
 import anyio
 import pytest
 
-from veridical.memory.deadline import DeadlineError, Loops
+from veridical.memory.deadline import DeadlineError, DeadlineRunner
 
 
 @pytest.fixture
-def loops() -> Iterator[Loops]:
-    made = Loops()
+def loops() -> Iterator[DeadlineRunner]:
+    made = DeadlineRunner()
     yield made
     made.close()
 
 
-def late(loops: Loops) -> None:
+def late(loops: DeadlineRunner) -> None:
     with pytest.raises(DeadlineError):
         loops.run(anyio.sleep_forever, 0.01)
 
 
-def thread_of(loops: Loops) -> threading.Thread:
+def thread_of(loops: DeadlineRunner) -> threading.Thread:
     async def own() -> threading.Thread:
         return threading.current_thread()
 
     return loops.run(own, 20.0)
 
 
-def test_a_call_that_is_late_costs_no_other_one_its_answer(loops: Loops) -> None:
+def test_a_call_that_is_late_costs_no_other_one_its_answer(loops: DeadlineRunner) -> None:
     async def answer() -> str:
         await anyio.sleep(0.5)
         return "answer"
@@ -47,7 +47,7 @@ def test_a_call_that_is_late_costs_no_other_one_its_answer(loops: Loops) -> None
 
 
 def test_a_loop_that_is_held_up_is_replaced_and_brings_its_calls_to_their_end(
-    loops: Loops,
+    loops: DeadlineRunner,
 ) -> None:
     begun = threading.Event()
 

@@ -14,19 +14,19 @@ from veridical.core.types import Binding, Claim, Span
 from veridical.core.verdicts import Verdict
 from veridical.memory.decision import (
     REDUCTION,
-    GateRules,
+    FactState,
+    GatePolicy,
     Refusal,
-    State,
-    decide,
-    paid_share,
-    ungated,
+    accept_unverified,
+    decide_admission,
+    support_ratio,
     unmeasured,
     without_evidence,
 )
-from veridical.pipeline.judgement import Reading, judge
+from veridical.pipeline.judgement import PooledEstimate, judge_claim
 from veridical.testing import fake_estimate
 
-RULES = GateRules()
+RULES = GatePolicy()
 NO_EVIDENCE = Binding((), (), (), 0)
 
 
@@ -41,7 +41,7 @@ def verdict(
     second = fake_estimate(p0) if isinstance(p0, float) else p0
     policy = Policy(support_threshold=0.7, contradiction_threshold=0.5, target_confidence=target)
     claim = Claim("c1", "x", Span(0, 1), 0)
-    return judge(claim, NO_EVIDENCE, Reading(first), Reading(second), policy)
+    return judge_claim(claim, NO_EVIDENCE, PooledEstimate(first), PooledEstimate(second), policy)
 
 
 @pytest.mark.spec("SPEC-08.16", "SPEC-08.17")
@@ -71,32 +71,32 @@ def test_figures_decide(  # noqa: PLR0913 -- one per column
     confidence: float,
     refusal: Refusal | None,
 ) -> None:
-    found = decide(verdict(p0, p1, contradicted), RULES)
+    found = decide_admission(verdict(p0, p1, contradicted), RULES)
     assert (found.reason, found.refusal, found.queue) == (reason, refusal, False)
     assert found.confidence == pytest.approx(confidence, abs=5e-4)
-    assert found.state is (None if refusal else State.VERIFIED)
+    assert found.state is (None if refusal else FactState.VERIFIED)
 
 
 @pytest.mark.spec("SPEC-08.38", "SPEC-08.42")
 @pytest.mark.parametrize(
     ("reason", "state"),
     [
-        (UnmeasuredReason.TIMEOUT, State.UNVERIFIED),
-        (UnmeasuredReason.BACKEND_ERROR, State.UNVERIFIED),
-        (UnmeasuredReason.MALFORMED_REPLY, State.UNVERIFIED),
-        (UnmeasuredReason.CONTEXT_TOO_LONG, State.UNVERIFIED),
-        (UnmeasuredReason.DISABLED, State.UNVERIFIED),
-        (UnmeasuredReason.RATE_LIMITED, State.QUEUED),
+        (UnmeasuredReason.TIMEOUT, FactState.UNVERIFIED),
+        (UnmeasuredReason.BACKEND_ERROR, FactState.UNVERIFIED),
+        (UnmeasuredReason.MALFORMED_REPLY, FactState.UNVERIFIED),
+        (UnmeasuredReason.CONTEXT_TOO_LONG, FactState.UNVERIFIED),
+        (UnmeasuredReason.DISABLED, FactState.UNVERIFIED),
+        (UnmeasuredReason.RATE_LIMITED, FactState.QUEUED),
     ],
 )
 def test_what_is_not_measured_is_queued_with_a_reduced_confidence(
-    reason: UnmeasuredReason, state: State
+    reason: UnmeasuredReason, state: FactState
 ) -> None:
     missing = Unmeasured(reason)
     for found in (
         unmeasured(reason, 0.8),
-        decide(verdict(0.5, missing, target=0.8), RULES),
-        decide(verdict(missing, 0.99, target=0.8), RULES),
+        decide_admission(verdict(0.5, missing, target=0.8), RULES),
+        decide_admission(verdict(missing, 0.99, target=0.8), RULES),
     ):
         assert (found.reason, found.state, found.refusal, found.queue) == (
             reason.value,
@@ -108,17 +108,17 @@ def test_what_is_not_measured_is_queued_with_a_reduced_confidence(
 
 
 def test_what_is_opposed_is_rejected_even_if_its_prior_is_unknown() -> None:
-    found = decide(verdict(Unmeasured(UnmeasuredReason.TIMEOUT), 0.05, 0.9), RULES)
+    found = decide_admission(verdict(Unmeasured(UnmeasuredReason.TIMEOUT), 0.05, 0.9), RULES)
     assert found.refusal is Refusal.CONTRADICTED
 
 
 def test_without_reject_unsupported_a_fact_is_kept_with_what_its_evidence_pays_for() -> None:
-    lenient = GateRules(reject_unsupported=False)
-    found = decide(verdict(0.5, 0.6), lenient)
-    assert (found.state, found.refusal, found.queue) == (State.UNSUPPORTED, None, False)
+    lenient = GatePolicy(reject_unsupported=False)
+    found = decide_admission(verdict(0.5, 0.6), lenient)
+    assert (found.state, found.refusal, found.queue) == (FactState.UNSUPPORTED, None, False)
     assert 0.0 < found.confidence < lenient.min_confidence
-    assert decide(verdict(0.5, 0.01, 0.9), lenient).refusal is Refusal.CONTRADICTED
-    assert without_evidence(lenient).state is State.UNSUPPORTED
+    assert decide_admission(verdict(0.5, 0.01, 0.9), lenient).refusal is Refusal.CONTRADICTED
+    assert without_evidence(lenient).state is FactState.UNSUPPORTED
 
 
 def test_a_fact_without_evidence_is_not_grounded() -> None:
@@ -127,14 +127,14 @@ def test_a_fact_without_evidence_is_not_grounded() -> None:
 
 
 def test_with_the_gate_off_a_fact_is_unverified_with_its_own_confidence() -> None:
-    found = ungated(0.8)
-    assert (found.state, found.confidence, found.queue) == (State.UNVERIFIED, 0.8, False)
+    found = accept_unverified(0.8)
+    assert (found.state, found.confidence, found.queue) == (FactState.UNVERIFIED, 0.8, False)
 
 
 @pytest.mark.parametrize("wrong", [{"min_confidence": 1.1}, {"gap_threshold_bits": -1.0}])
 def test_rules_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        GateRules(**wrong)
+        GatePolicy(**wrong)
 
 
 probabilities = st.floats(0.0, 1.0)
@@ -145,11 +145,11 @@ probabilities = st.floats(0.0, 1.0)
 def test_what_is_verified_is_as_sure_as_stated_at_most_and_as_the_rules_want_at_least(
     p0: float, p1: float, target: float, least: float
 ) -> None:
-    rules = GateRules(min_confidence=least)
-    found = decide(verdict(p0, p1, target=target), rules)
+    rules = GatePolicy(min_confidence=least)
+    found = decide_admission(verdict(p0, p1, target=target), rules)
     assert 0.0 <= found.confidence <= target
-    assert (found.state is State.VERIFIED) == (found.refusal is None)
-    if found.state is State.VERIFIED:
+    assert (found.state is FactState.VERIFIED) == (found.refusal is None)
+    if found.state is FactState.VERIFIED:
         assert found.confidence >= least
 
 
@@ -158,14 +158,14 @@ def test_more_support_never_makes_a_fact_less_sure(
     p0: float, target: float, first: float, second: float
 ) -> None:
     low, high = sorted((first, second))
-    lenient = GateRules(reject_unsupported=False)
-    less, more = (decide(verdict(p0, p1, target=target), lenient) for p1 in (low, high))
+    lenient = GatePolicy(reject_unsupported=False)
+    less, more = (decide_admission(verdict(p0, p1, target=target), lenient) for p1 in (low, high))
     assert less.confidence <= more.confidence
 
 
 @given(required=st.floats(0.0, 20.0), observed=st.floats(-20.0, 20.0))
 def test_the_share_that_is_paid_is_a_share(required: float, observed: float) -> None:
-    share = paid_share(required, observed)
+    share = support_ratio(required, observed)
     assert 0.0 <= share <= 1.0
     if observed >= required:
         assert share == 1.0
@@ -176,14 +176,14 @@ def test_the_share_that_is_paid_is_a_share(required: float, observed: float) -> 
 @given(
     stated=probabilities,
     reason=st.sampled_from(UnmeasuredReason),
-    rules=st.builds(GateRules, min_confidence=probabilities, reject_unsupported=st.booleans()),
+    rules=st.builds(GatePolicy, min_confidence=probabilities, reject_unsupported=st.booleans()),
 )
 def test_nothing_that_was_not_measured_counts_as_verified(
-    stated: float, reason: UnmeasuredReason, rules: GateRules
+    stated: float, reason: UnmeasuredReason, rules: GatePolicy
 ) -> None:
     missing = Unmeasured(reason)
     for p0, p1 in product((missing, 0.9), repeat=2):
         if (p0, p1) != (0.9, 0.9):
-            found = decide(verdict(p0, p1, target=stated), rules)
-            assert found.state is not State.VERIFIED
+            found = decide_admission(verdict(p0, p1, target=stated), rules)
+            assert found.state is not FactState.VERIFIED
             assert found.queue

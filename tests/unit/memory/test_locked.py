@@ -14,7 +14,7 @@ import pytest
 
 from veridical.core.measurements import Measurement, Query
 from veridical.errors import StoreLockedError
-from veridical.memory import Memory, MemoryGate, State
+from veridical.memory import FactState, Memory, MemoryGate
 from veridical.memory.waiting import STORE_LOCKED
 from veridical.pipeline.inference.wrappers.retries import Retries
 from veridical.store import Store
@@ -64,7 +64,7 @@ def test_a_fact_is_kept_in_time_while_another_process_holds_the_lock(
         assert (done.outcome, done.reason, done.pending) == ("queued", STORE_LOCKED, True)
         assert done.error is None
         assert done.fact is not None
-        assert done.fact.state is (State.VERIFIED if gated else State.UNVERIFIED)
+        assert done.fact.state is (FactState.VERIFIED if gated else FactState.UNVERIFIED)
         (waits,) = memory.pending()
         assert (waits.fact, waits.reason) == (done.fact.id, STORE_LOCKED)
         (file,) = (tmp_path / "memory.db.waiting").glob("*.json")
@@ -90,7 +90,7 @@ def test_a_fact_is_kept_in_time_while_the_database_cannot_even_be_read(
     (waits,) = memory.pending()
     assert (waits.fact, waits.reason) == (done.fact and done.fact.id, STORE_LOCKED)
     assert memory.verify_pending(early=True).verified == 1
-    assert memory.facts()[0].state is State.VERIFIED
+    assert memory.facts()[0].state is FactState.VERIFIED
 
 
 def test_a_write_waits_no_longer_than_there_is_time_and_says_who_is_in_the_way(
@@ -182,8 +182,8 @@ def test_what_was_stored_without_the_gate_is_verified_when_it_comes_again(
     refused = gated.remember("It is denied.", EVIDENCE)
     assert (refused.outcome, refused.reason) == ("rejected", "contradicted")
     states = {fact.text: fact.state for fact in gated.facts()}
-    assert states["It is carried."] is State.VERIFIED
-    assert states["It is denied."] is State.UNSUPPORTED
+    assert states["It is carried."] is FactState.VERIFIED
+    assert states["It is denied."] is FactState.UNSUPPORTED
 
 
 def test_threads_that_remember_the_same_fact_store_it_once(new_memory: NewMemory) -> None:
@@ -216,7 +216,7 @@ def test_a_rate_limit_is_queued_and_no_timeout_however_short_the_wait(
         assert perf_counter() - started < 1.5
         assert (done.outcome, done.reason) == ("queued", "rate_limited")
         assert done.fact is not None
-        assert done.fact.state is State.QUEUED
+        assert done.fact.state is FactState.QUEUED
 
 
 def test_a_rate_limit_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:

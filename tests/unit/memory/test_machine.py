@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import InputError
-from veridical.memory import Memory, MemoryGate, Outcome, State, Tier
+from veridical.memory import FactOutcome, FactState, Memory, MemoryGate, Tier
 from veridical.pipeline.evidence.scrubbing import MARKER
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
@@ -50,7 +50,7 @@ class Known:
     text: str
     entities: frozenset[str]
     tier: Tier
-    state: State
+    state: FactState
     confidence: float
     stated: float
     rests_on: set[str]
@@ -161,11 +161,13 @@ class MemoryMachine(RuleBasedStateMachine):
         done = memory.remember(text, EVIDENCE, depends_on=rests_on, **arguments)
         state, confidence, waits = self.expected(kind + again, stated, gated=gated)
         if state is None:
-            assert done.outcome is Outcome.REJECTED
+            assert done.outcome is FactOutcome.REJECTED
             self.reference.rejected += 1
             return multiple()
         assert done.fact is not None
-        assert done.outcome is (Outcome.QUEUED if state is State.QUEUED else Outcome.STORED)
+        assert done.outcome is (
+            FactOutcome.QUEUED if state is FactState.QUEUED else FactOutcome.STORED
+        )
         known = Known(
             text, frozenset(entities), tier, state, confidence, stated, set(rests_on), waits=waits
         )
@@ -174,16 +176,16 @@ class MemoryMachine(RuleBasedStateMachine):
 
     def expected(
         self, kind: str, stated: float, *, gated: bool
-    ) -> tuple[State | None, float, bool]:
+    ) -> tuple[FactState | None, float, bool]:
         """Return state (None: rejected), confidence, and whether it waits."""
         if not gated:
-            return State.UNVERIFIED, stated, False
+            return FactState.UNVERIFIED, stated, False
         if not self.well and "broken" in kind:
-            return State.UNVERIFIED, stated / 2, True
+            return FactState.UNVERIFIED, stated / 2, True
         if not self.well and "limited" in kind:
-            return State.QUEUED, stated / 2, True
+            return FactState.QUEUED, stated / 2, True
         carried = "weak" not in kind and "denied" not in kind and stated >= LEAST
-        return (State.VERIFIED if carried else None), stated, False
+        return (FactState.VERIFIED if carried else None), stated, False
 
     @rule(fact_id=ids)
     def retract(self, fact_id: str) -> None:
@@ -219,11 +221,11 @@ class MemoryMachine(RuleBasedStateMachine):
             known.waits, known.goal = True, tier
         elif state is None:
             self.reference.rejected += 1
-            if known.state is State.QUEUED:
+            if known.state is FactState.QUEUED:
                 assert done.fact is None
                 self.reference.remove(fact_id)
                 return
-            known.state, known.waits, known.goal = State.UNSUPPORTED, False, None
+            known.state, known.waits, known.goal = FactState.UNSUPPORTED, False, None
             known.confidence = done.confidence
         else:
             known.state, known.confidence, known.tier = state, confidence, tier
@@ -243,11 +245,11 @@ class MemoryMachine(RuleBasedStateMachine):
                 continue
             if state is None:
                 self.reference.rejected += 1
-                if fact.goal is None or fact.state is State.QUEUED:
+                if fact.goal is None or fact.state is FactState.QUEUED:
                     self.reference.remove(key)
                 else:
                     fact.state, fact.confidence = (
-                        State.UNSUPPORTED,
+                        FactState.UNSUPPORTED,
                         self.memory.get(key).confidence,
                     )
             else:
@@ -286,7 +288,7 @@ class MemoryMachine(RuleBasedStateMachine):
                 key
                 for key in self.live()
                 if name in self.reference.facts[key].entities
-                and self.reference.facts[key].state is not State.QUEUED
+                and self.reference.facts[key].state is not FactState.QUEUED
             }
 
     def teardown(self) -> None:

@@ -29,10 +29,10 @@ from veridical.errors import (
 from veridical.memory import (
     FactContradicted,
     FactNotGrounded,
+    FactOutcome,
+    FactState,
     Memory,
     MemoryGate,
-    Outcome,
-    State,
     Tier,
 )
 from veridical.memory.documents import remembered_document
@@ -48,7 +48,7 @@ EVIDENCE = {"S1": "Some evidence of it."}
 @pytest.mark.spec("SPEC-08.15", "SPEC-08.17")
 def test_a_fact_that_its_evidence_carries_is_verified(memory: Memory) -> None:
     done = memory.remember("It holds.", EVIDENCE, confidence=0.8)
-    assert (done.outcome, done.reason, done.confidence) == (Outcome.STORED, "grounded", 0.8)
+    assert (done.outcome, done.reason, done.confidence) == (FactOutcome.STORED, "grounded", 0.8)
     assert (done.verified, done.pending, done.error) == (True, False, None)
     assert done.fact == memory.get(done.fact.id if done.fact else "")
 
@@ -80,7 +80,7 @@ def test_what_its_evidence_does_not_carry_is_rejected_and_noted_without_its_text
 ) -> None:
     caplog.set_level(logging.INFO, "veridical")
     done = memory.remember(text, EVIDENCE, about=["a SECRET"])
-    assert (done.outcome, done.fact, done.reason) == (Outcome.REJECTED, None, reason)
+    assert (done.outcome, done.fact, done.reason) == (FactOutcome.REJECTED, None, reason)
     assert type(done.error) is kind
     assert remembered_document(done)["error"]["status"] == status
     (noted,) = memory.rejections()
@@ -112,9 +112,13 @@ def test_a_backend_that_fails_leaves_a_fact_that_is_unverified_and_queued(
     memory: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
     done = memory.remember("It is broken.", EVIDENCE, confidence=0.8)
-    assert (done.outcome, done.reason, done.confidence) == (Outcome.STORED, "backend_error", 0.4)
+    assert (done.outcome, done.reason, done.confidence) == (
+        FactOutcome.STORED,
+        "backend_error",
+        0.4,
+    )
     assert done.fact is not None
-    assert (done.fact.state, done.pending) == (State.UNVERIFIED, True)
+    assert (done.fact.state, done.pending) == (FactState.UNVERIFIED, True)
     assert "backend_error" in caplog.text
     assert "SECRET" not in caplog.text
     assert [each.fact for each in memory.pending()] == [done.fact.id]
@@ -123,9 +127,9 @@ def test_a_backend_that_fails_leaves_a_fact_that_is_unverified_and_queued(
 @pytest.mark.spec("SPEC-08.42")
 def test_a_rate_limit_queues_a_fact_until_the_backend_may_be_asked_again(memory: Memory) -> None:
     done = memory.remember("It is limited.", EVIDENCE)
-    assert (done.outcome, done.reason, done.pending) == (Outcome.QUEUED, "rate_limited", True)
+    assert (done.outcome, done.reason, done.pending) == (FactOutcome.QUEUED, "rate_limited", True)
     assert memory.facts() == []
-    assert [fact.state for fact in memory.facts(everything=True)] == [State.QUEUED]
+    assert [fact.state for fact in memory.facts(everything=True)] == [FactState.QUEUED]
     (waiting,) = memory.pending()
     assert waiting.due - datetime.now(UTC) > timedelta(minutes=59)
 
@@ -149,8 +153,8 @@ def test_a_verifier_that_raises_is_a_value(
 def test_with_the_gate_off_a_fact_is_stored_unverified_and_that_is_said(new_memory: Any) -> None:  # noqa: ANN401 -- of conftest
     memory = new_memory(gated=False)
     done = memory.remember("It is weak.", confidence=0.9)
-    assert (done.outcome, done.reason, done.confidence) == (Outcome.STORED, "gate_off", 0.9)
-    assert (done.fact.state, done.pending) == (State.UNVERIFIED, False)
+    assert (done.outcome, done.reason, done.confidence) == (FactOutcome.STORED, "gate_off", 0.9)
+    assert (done.fact.state, done.pending) == (FactState.UNVERIFIED, False)
     assert memory.remember("Nobody said how sure.").confidence < 0.5
     with pytest.raises(ConfigurationError, match="no gate"):
         memory.verify_pending()
@@ -159,15 +163,15 @@ def test_with_the_gate_off_a_fact_is_stored_unverified_and_that_is_said(new_memo
 def test_without_reject_unsupported_a_fact_is_kept_as_unsupported(new_memory: Any) -> None:  # noqa: ANN401 -- of conftest
     memory = new_memory(reject_unsupported=False)
     done = memory.remember("It is weak.", EVIDENCE)
-    assert (done.outcome, done.fact.state) == (Outcome.STORED, State.UNSUPPORTED)
+    assert (done.outcome, done.fact.state) == (FactOutcome.STORED, FactState.UNSUPPORTED)
     assert done.confidence < 0.1
-    assert memory.remember("It is denied.", EVIDENCE).outcome is Outcome.REJECTED
+    assert memory.remember("It is denied.", EVIDENCE).outcome is FactOutcome.REJECTED
 
 
 def test_a_database_that_cannot_be_written_is_a_value_and_raised_if_strict(tmp_path: Path) -> None:
     memory = Memory(f"sqlite:///{tmp_path}")
     done = memory.remember("It holds.", EVIDENCE)
-    assert (done.outcome, done.fact) == (Outcome.FAILED, None)
+    assert (done.outcome, done.fact) == (FactOutcome.FAILED, None)
     assert isinstance(done.error, StoreError)
     with pytest.raises(StoreError):
         memory.remember("It holds.", EVIDENCE, strict=True)
@@ -225,7 +229,7 @@ def test_the_places_that_decided_are_kept_as_provenance(memory: Memory) -> None:
 def test_async_programs_go_on_while_a_fact_is_remembered(memory: Memory) -> None:
     ticks = 0
 
-    async def run() -> Outcome:
+    async def run() -> FactOutcome:
         nonlocal ticks
 
         async def tick() -> None:
@@ -240,7 +244,7 @@ def test_async_programs_go_on_while_a_fact_is_remembered(memory: Memory) -> None
             group.cancel_scope.cancel()
         return done.outcome
 
-    assert anyio.run(run) is Outcome.STORED
+    assert anyio.run(run) is FactOutcome.STORED
     assert ticks > 5
 
 
@@ -336,7 +340,7 @@ def test_facts_that_are_verified_are_evidence_and_others_are_not(
     assert verified is not None
     assert memory.remember("It follows.", depends_on=[verified.id]).verified
     done = memory.remember("It follows.", depends_on=[unverified.id])
-    assert (done.outcome, done.reason) == (Outcome.REJECTED, "no_evidence")
+    assert (done.outcome, done.reason) == (FactOutcome.REJECTED, "no_evidence")
 
 
 # --- tiers -----------------------------------------------------------------------------------
@@ -347,9 +351,9 @@ def test_a_fact_goes_up_through_the_gate(new_memory: Any) -> None:  # noqa: ANN4
     fact = ungated.remember("It holds.", EVIDENCE, tier="task").fact
     done = memory.promote(fact.id, "session")
     assert (done.outcome, done.fact.tier, done.fact.state) == (
-        Outcome.STORED,
+        FactOutcome.STORED,
         Tier.SESSION,
-        State.VERIFIED,
+        FactState.VERIFIED,
     )
     with pytest.raises(InputError, match="already"):
         memory.promote(fact.id, "task")
@@ -361,9 +365,9 @@ def test_a_fact_that_the_gate_rejects_does_not_get_into_long_term_memory(new_mem
     fact = ungated.remember("It is weak.", EVIDENCE, tier="task").fact
     done = memory.promote(fact.id, "long_term")
     assert (done.outcome, done.fact.tier, done.fact.state) == (
-        Outcome.REJECTED,
+        FactOutcome.REJECTED,
         Tier.TASK,
-        State.UNSUPPORTED,
+        FactState.UNSUPPORTED,
     )
     assert memory.facts(tier="long_term", everything=True) == []
     assert [each.origin for each in memory.rejections()] == ["promote"]
@@ -382,13 +386,13 @@ def test_a_fact_that_cannot_be_measured_goes_up_once_it_is(
     backend.answer = lambda query: fake_estimate(0.97 if "evidence of" in query.context else 0.3)
     assert memory.verify_pending().verified == 1
     found = memory.get(fact.id)
-    assert (found.tier, found.state) == (Tier.SESSION, State.VERIFIED)
+    assert (found.tier, found.state) == (Tier.SESSION, FactState.VERIFIED)
 
 
 def test_with_the_gate_off_a_fact_goes_up_as_it_is(new_memory: Any) -> None:  # noqa: ANN401 -- of conftest
     memory = new_memory(gated=False)
     fact = memory.remember("It holds.", tier="task").fact
-    assert memory.promote(fact.id, "session").fact.state is State.UNVERIFIED
+    assert memory.promote(fact.id, "session").fact.state is FactState.UNVERIFIED
     assert memory.get(fact.id).tier is Tier.SESSION
 
 

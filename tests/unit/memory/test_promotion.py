@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from veridical.memory import FactContradicted, Memory, Outcome, State, Tier
+from veridical.memory import FactContradicted, FactOutcome, FactState, Memory, Tier
 from veridical.testing import FakeBackend, fake_estimate
 
 EVIDENCE = {"S1": "Some evidence of it."}
@@ -20,7 +20,7 @@ def ungated(new_memory: Any) -> Any:  # noqa: ANN401 -- of conftest
 def waiting(memory: Memory, text: str) -> str:
     fact = memory.remember(text, EVIDENCE, tier="task").fact
     assert fact is not None
-    assert fact.state is State.QUEUED
+    assert fact.state is FactState.QUEUED
     return fact.id
 
 
@@ -47,7 +47,7 @@ def test_a_queued_fact_whose_promotion_is_rejected_is_removed(
         assert memory.verify_pending(early=True).rejected == 1
     else:
         done = memory.promote(fact_id, "session")
-        assert (done.outcome, done.fact) == (Outcome.REJECTED, None)
+        assert (done.outcome, done.fact) == (FactOutcome.REJECTED, None)
         assert isinstance(done.error, FactContradicted)
     assert memory.facts(everything=True) == []
     assert memory.pending() == []
@@ -63,4 +63,4 @@ def test_a_fact_that_was_let_in_stays_in_its_tier_when_its_promotion_is_rejected
     backend.answer = lambda _: fake_estimate(0.01, 0.95)
     assert memory.verify_pending(early=True).rejected == 1
     found = memory.get(fact.id)
-    assert (found.tier, found.state) == (Tier.TASK, State.UNSUPPORTED)
+    assert (found.tier, found.state) == (Tier.TASK, FactState.UNSUPPORTED)

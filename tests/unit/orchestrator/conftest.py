@@ -12,7 +12,7 @@ import pytest
 
 from veridical import Policy, Report
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
-from veridical.orchestrator import Answer, Orchestrator
+from veridical.orchestrator import Orchestrator, ProcessedAnswer
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -91,8 +91,8 @@ class Spy:
             self.running -= 1
 
 
-def process(orchestrator: Orchestrator, *, verify: bool | None = None) -> Answer:
-    async def run() -> Answer:
+def process(orchestrator: Orchestrator, *, verify: bool | None = None) -> ProcessedAnswer:
+    async def run() -> ProcessedAnswer:
         return await orchestrator.process("What of the bridge?", SOURCES, verify=verify)
 
     return anyio.run(run)

@@ -12,15 +12,15 @@ from veridical import Policy
 from veridical.core.measurements import Query
 from veridical.core.verdicts import Note
 from veridical.errors import ConfigurationError
-from veridical.orchestrator import Action, Answer, Orchestrator, VerificationConfig
+from veridical.orchestrator import Action, Orchestrator, ProcessedAnswer, VerificationConfig
 from veridical.testing import fake_estimate
 
 pytestmark = pytest.mark.spec("SPEC-16.21")
 
 
-def process(bridge: ModuleType, text: str, **config: Any) -> Answer:  # noqa: ANN401 -- any field
+def process(bridge: ModuleType, text: str, **config: Any) -> ProcessedAnswer:  # noqa: ANN401 -- any field
     options = VerificationConfig(**{"mode": "full", **config})
-    found: Answer = bridge.process(
+    found: ProcessedAnswer = bridge.process(
         Orchestrator(bridge.Script([text] * 9), bridge.verifier(), config=options)
     )
     return found

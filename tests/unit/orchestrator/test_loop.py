@@ -27,13 +27,13 @@ from veridical.core.verdicts import Note, Status
 from veridical.errors import BackendError, ConfigurationError, TextError
 from veridical.orchestrator import (
     Action,
-    Answer,
-    Choice,
-    Failure,
+    FailureChoice,
     FailureKind,
     Orchestrator,
+    ProcessedAnswer,
+    ProcessingFailure,
     Replacement,
-    Skipped,
+    UnverifiedReason,
     VerificationConfig,
 )
 from veridical.pipeline.inference.wrappers import Cache
@@ -152,7 +152,7 @@ def test_a_refusal_does_not_count_as_better(bridge: ModuleType) -> None:
         Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
     )
     assert answer.original == bridge.WRONG
-    assert answer.attempts[1].skipped is Skipped.NOTHING_TO_CHECK
+    assert answer.attempts[1].skipped is UnverifiedReason.NOTHING_TO_CHECK
 
 
 def test_a_short_retry_is_verified_nevertheless(bridge: ModuleType) -> None:
@@ -163,7 +163,9 @@ def test_a_short_retry_is_verified_nevertheless(bridge: ModuleType) -> None:
     assert (answer.text, answer.action) == (script.texts[1], Action.PASSED)
 
 
-def ask_with(bridge: ModuleType, *replies: object, texts: list[str] | None = None) -> Answer:
+def ask_with(
+    bridge: ModuleType, *replies: object, texts: list[str] | None = None
+) -> ProcessedAnswer:
     seen = []
 
     async def ask(report: object) -> object:
@@ -181,7 +183,7 @@ def ask_with(bridge: ModuleType, *replies: object, texts: list[str] | None = Non
 
 
 def test_a_callback_may_accept(bridge: ModuleType) -> None:
-    answer = ask_with(bridge, Choice.ACCEPT)
+    answer = ask_with(bridge, FailureChoice.ACCEPT)
     assert (answer.text, answer.action) == (bridge.WRONG, Action.ACCEPTED)
 
 
@@ -192,7 +194,7 @@ def test_a_callback_may_give_a_text_of_its_own(bridge: ModuleType) -> None:
 
 
 def test_a_callback_may_have_it_tried_again(bridge: ModuleType) -> None:
-    answer = ask_with(bridge, Choice.RETRY, texts=[bridge.WRONG, bridge.GOOD])
+    answer = ask_with(bridge, FailureChoice.RETRY, texts=[bridge.WRONG, bridge.GOOD])
     assert (answer.text, len(answer.attempts)) == (bridge.GOOD, 2)
 
 
@@ -204,16 +206,16 @@ def test_a_callback_that_accepts_a_later_attempt_gets_that_one(bridge: ModuleTyp
 @pytest.mark.parametrize(
     ("reply", "failure"),
     [
-        (Choice.FLAG, None),
+        (FailureChoice.FLAG, None),
         ("flag", None),
-        (RuntimeError("no"), Failure(FailureKind.ASK_ERROR, "RuntimeError")),
-        (None, Failure(FailureKind.ASK_ERROR, "an unknown reply (NoneType)")),
-        ([], Failure(FailureKind.ASK_ERROR, "an unknown reply (list)")),
-        ("maybe", Failure(FailureKind.ASK_ERROR, "an unknown reply (str)")),
+        (RuntimeError("no"), ProcessingFailure(FailureKind.ASK_ERROR, "RuntimeError")),
+        (None, ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (NoneType)")),
+        ([], ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (list)")),
+        ("maybe", ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (str)")),
     ],
 )
 def test_whatever_else_a_callback_does_the_claims_are_marked(
-    bridge: ModuleType, reply: object, failure: Failure | None
+    bridge: ModuleType, reply: object, failure: ProcessingFailure | None
 ) -> None:
     answer = ask_with(bridge, reply)
     assert (answer.action, answer.failure) == (Action.FLAGGED, failure)
@@ -222,9 +224,9 @@ def test_whatever_else_a_callback_does_the_claims_are_marked(
 def test_a_callback_that_is_not_async_may_block(bridge: ModuleType) -> None:
     threads = []
 
-    def ask(_: object) -> Choice:
+    def ask(_: object) -> FailureChoice:
         threads.append(threading.current_thread())
-        return Choice.ACCEPT
+        return FailureChoice.ACCEPT
 
     script = bridge.Script([bridge.WRONG])
     answer = bridge.process(
@@ -240,13 +242,13 @@ def test_a_callback_that_is_not_async_may_block(bridge: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("text", "config", "verify", "reason"),
     [
-        ("", FULL, None, Skipped.NO_ANSWER),
-        (None, FULL, None, Skipped.NO_ANSWER),
-        (" \n" * 80, FULL, True, Skipped.NO_ANSWER),
-        ("x" * 200, VerificationConfig(enabled=False), None, Skipped.DISABLED),
-        ("x" * 200, FULL, False, Skipped.NOT_WANTED),
-        ("The bridge never opened in 1998.", SKIPPING, None, Skipped.TOO_SHORT),
-        ("Is it? " * 20, FULL, None, Skipped.NOTHING_TO_CHECK),
+        ("", FULL, None, UnverifiedReason.NO_ANSWER),
+        (None, FULL, None, UnverifiedReason.NO_ANSWER),
+        (" \n" * 80, FULL, True, UnverifiedReason.NO_ANSWER),
+        ("x" * 200, VerificationConfig(enabled=False), None, UnverifiedReason.DISABLED),
+        ("x" * 200, FULL, False, UnverifiedReason.NOT_WANTED),
+        ("The bridge never opened in 1998.", SKIPPING, None, UnverifiedReason.TOO_SHORT),
+        ("Is it? " * 20, FULL, None, UnverifiedReason.NOTHING_TO_CHECK),
     ],
 )
 def test_an_answer_that_is_not_verified_says_why(
@@ -254,17 +256,17 @@ def test_an_answer_that_is_not_verified_says_why(
     text: str | None,
     config: VerificationConfig,
     verify: bool | None,
-    reason: Skipped,
+    reason: UnverifiedReason,
 ) -> None:
     spy = bridge.Spy()
     answer = bridge.process(Orchestrator(bridge.Script([text]), spy, config=config), verify=verify)
     assert (answer.text, answer.action) == (text or "", Action.NOT_VERIFIED)
     assert answer.skipped is reason
-    assert len(spy.policies) == (reason is Skipped.NOTHING_TO_CHECK)
+    assert len(spy.policies) == (reason is UnverifiedReason.NOTHING_TO_CHECK)
 
 
 def test_the_limit_of_a_short_answer_is_100_characters(bridge: ModuleType) -> None:
-    for length, skipped in ((99, Skipped.TOO_SHORT), (100, None)):
+    for length, skipped in ((99, UnverifiedReason.TOO_SHORT), (100, None)):
         text = bridge.GOOD[: length - 1] + "."
         orchestrator = Orchestrator(bridge.Script([text]), bridge.verifier(), config=SKIPPING)
         answer = bridge.process(orchestrator)
@@ -346,7 +348,7 @@ def test_the_settings_switch_the_verification_of_answers_off(
     settings = Settings.model_validate(said)
     spy = bridge.Spy()
     answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), spy, settings=settings))
-    assert (answer.skipped, spy.policies) == (Skipped.DISABLED, [])
+    assert (answer.skipped, spy.policies) == (UnverifiedReason.DISABLED, [])
 
 
 @pytest.mark.spec("SPEC-08.02", "SPEC-08.34")
@@ -427,7 +429,7 @@ def test_without_evidence_nothing_is_verified(
 ) -> None:
     orchestrator = Orchestrator(lambda *_, **__: "x" * 200, bridge.verifier(), config=FULL)
     answer = anyio.run(orchestrator.process, "What?", context)
-    assert answer.skipped is Skipped.NO_EVIDENCE
+    assert answer.skipped is UnverifiedReason.NO_EVIDENCE
 
 
 @pytest.mark.spec("SPEC-08.39")
@@ -442,8 +444,8 @@ def test_under_load_answers_go_back_unverified(bridge: ModuleType) -> None:
     assert bridge.process(orchestrator).skipped is None  # the load is over
 
 
-def _at_once(bridge: ModuleType, orchestrator: Orchestrator, count: int) -> list[Answer]:
-    answers: list[Answer] = []
+def _at_once(bridge: ModuleType, orchestrator: Orchestrator, count: int) -> list[ProcessedAnswer]:
+    answers: list[ProcessedAnswer] = []
 
     async def one() -> None:
         answers.append(await orchestrator.process("What?", bridge.SOURCES))
@@ -559,7 +561,7 @@ def test_a_verifier_that_hangs_holds_nobody_up(bridge: ModuleType, on_failure: o
         bridge.Script([bridge.WRONG]), hanging, on_failure=on_failure, deadline_s=0.1
     )
 
-    async def run() -> tuple[Answer, float]:
+    async def run() -> tuple[ProcessedAnswer, float]:
         started = time.perf_counter()
         answer = await orchestrator.process("What?", bridge.SOURCES)
         took_s = time.perf_counter() - started
@@ -567,7 +569,7 @@ def test_a_verifier_that_hangs_holds_nobody_up(bridge: ModuleType, on_failure: o
         return answer, took_s
 
     answer, took_s = anyio.run(run)
-    assert (answer.text, answer.failure) == (bridge.WRONG, Failure(FailureKind.TIMEOUT))
+    assert (answer.text, answer.failure) == (bridge.WRONG, ProcessingFailure(FailureKind.TIMEOUT))
     assert took_s < 5
 
 
@@ -581,14 +583,14 @@ def test_a_blocking_verifier_holds_nobody_up(bridge: ModuleType) -> None:
 
     orchestrator = Orchestrator(bridge.Script([bridge.WRONG]), Blocking(), deadline_s=0.1)
 
-    async def run() -> Answer:
+    async def run() -> ProcessedAnswer:
         try:
             return await orchestrator.process("What?", bridge.SOURCES)
         finally:
             stop.set()
 
     answer = anyio.run(run)
-    assert (answer.text, answer.failure) == (bridge.WRONG, Failure(FailureKind.TIMEOUT))
+    assert (answer.text, answer.failure) == (bridge.WRONG, ProcessingFailure(FailureKind.TIMEOUT))
 
 
 @pytest.mark.spec("SPEC-08.43")
@@ -598,7 +600,7 @@ def test_an_undetermined_report_leaves_the_answer_as_it_is(bridge: ModuleType) -
         Orchestrator(script, bridge.verifier(bridge.unmeasured), on_failure="retry", config=FULL)
     )
     assert (answer.text, answer.action) == (bridge.WRONG, Action.NOT_VERIFIED)
-    assert answer.failure == Failure(FailureKind.UNDETERMINED, "rate_limited")
+    assert answer.failure == ProcessingFailure(FailureKind.UNDETERMINED, "rate_limited")
     assert answer.report.summary.outcome is Outcome.UNDETERMINED
 
 
@@ -619,7 +621,7 @@ def test_a_retry_that_fails_keeps_the_attempt_before(bridge: ModuleType) -> None
         Orchestrator(script, bridge.verifier(), on_failure="retry", config=FULL)
     )
     assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
-    assert answer.failure == Failure(FailureKind.GENERATE_ERROR, "OSError")
+    assert answer.failure == ProcessingFailure(FailureKind.GENERATE_ERROR, "OSError")
 
 
 @pytest.mark.spec("SPEC-08.43")
@@ -637,7 +639,7 @@ def test_a_retry_that_hangs_keeps_the_attempt_before(bridge: ModuleType) -> None
     )
     answer = bridge.process(orchestrator)
     assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
-    assert answer.failure == Failure(FailureKind.TIMEOUT, "generate")
+    assert answer.failure == ProcessingFailure(FailureKind.TIMEOUT, "generate")
 
 
 def test_a_retry_that_could_not_be_verified_is_not_taken(bridge: ModuleType) -> None:
@@ -650,7 +652,7 @@ def test_a_retry_that_could_not_be_verified_is_not_taken(bridge: ModuleType) -> 
     script = bridge.Script([bridge.WRONG, bridge.GOOD])
     answer = bridge.process(Orchestrator(script, OnlyOnce(), on_failure="retry", config=FULL))
     assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
-    assert answer.failure == Failure(FailureKind.VERIFIER_ERROR, "OSError")
+    assert answer.failure == ProcessingFailure(FailureKind.VERIFIER_ERROR, "OSError")
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), KeyError("mine")])
@@ -686,9 +688,9 @@ def test_a_cancellation_passes_through(bridge: ModuleType, where: str) -> None:
             await wait("check")
             return await super().check(*args, **kwargs)
 
-    async def ask(_: object) -> Choice:
+    async def ask(_: object) -> FailureChoice:
         await wait("ask")
-        return Choice.RETRY
+        return FailureChoice.RETRY
 
     orchestrator = Orchestrator(generate, Waiting(), on_failure="ask", ask=ask, config=FULL)
 
@@ -762,7 +764,7 @@ def test_the_verification_model_is_the_backend_of_the_verifier(bridge: ModuleTyp
 def test_switched_off_it_needs_no_backend_and_asks_none(bridge: ModuleType) -> None:
     config = VerificationConfig(enabled=False, verification_model="no-such-backend")
     answer = bridge.process(Orchestrator(bridge.Script([bridge.WRONG]), config=config))
-    assert (answer.text, answer.skipped) == (bridge.WRONG, Skipped.DISABLED)
+    assert (answer.text, answer.skipped) == (bridge.WRONG, UnverifiedReason.DISABLED)
     assert (answer.verification.cost_usd, answer.verification.latency_ms) == (0.0, 0.0)
 
 

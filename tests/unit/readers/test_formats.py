@@ -8,7 +8,7 @@ import pypdf
 import pytest
 
 from veridical.errors import DocumentError, MissingExtraError
-from veridical.readers.formats import Format, Plain, decode, format_of, to_text
+from veridical.readers.formats import DocumentFormat, Plain, decode, format_of, to_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,22 +28,24 @@ def encrypted(data: bytes, password: str) -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "kind"),
     [
-        ("a.md", b"<html> in Markdown stays", Format.TEXT),
-        ("a.txt", b'{"id": 1}', Format.TEXT),
-        ("a.py", b"x = 1", Format.TEXT),
-        ("a.HTML", b"text", Format.HTML),
-        ("a.json", b"text", Format.JSON),
-        ("a.jsonl", b"text", Format.JSONL),
-        ("a.txt", b"%PDF-1.4 mislabelled", Format.PDF),
-        ("page", b"\n<!DOCTYPE html><html>", Format.HTML),
-        ("page.aspx", b"\xef\xbb\xbf<HTML lang=en>", Format.HTML),
-        ("records", b'{"id": "a",\n "text": "b"}', Format.JSON),
-        ("records", b'{"id": "a"}\n{"id": "b"}', Format.JSONL),
-        ("notes", b"[draft] a note", Format.TEXT),
-        ("notes", b"", Format.TEXT),
+        ("a.md", b"<html> in Markdown stays", DocumentFormat.TEXT),
+        ("a.txt", b'{"id": 1}', DocumentFormat.TEXT),
+        ("a.py", b"x = 1", DocumentFormat.TEXT),
+        ("a.HTML", b"text", DocumentFormat.HTML),
+        ("a.json", b"text", DocumentFormat.JSON),
+        ("a.jsonl", b"text", DocumentFormat.JSONL),
+        ("a.txt", b"%PDF-1.4 mislabelled", DocumentFormat.PDF),
+        ("page", b"\n<!DOCTYPE html><html>", DocumentFormat.HTML),
+        ("page.aspx", b"\xef\xbb\xbf<HTML lang=en>", DocumentFormat.HTML),
+        ("records", b'{"id": "a",\n "text": "b"}', DocumentFormat.JSON),
+        ("records", b'{"id": "a"}\n{"id": "b"}', DocumentFormat.JSONL),
+        ("notes", b"[draft] a note", DocumentFormat.TEXT),
+        ("notes", b"", DocumentFormat.TEXT),
     ],
 )
-def test_the_format_follows_content_and_suffix(name: str, data: bytes, kind: Format) -> None:
+def test_the_format_follows_content_and_suffix(
+    name: str, data: bytes, kind: DocumentFormat
+) -> None:
     assert format_of(name, data) is kind
 
 
@@ -60,13 +62,13 @@ def test_big_endian_utf16_decodes() -> None:
 @pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1252", "ISO-8859-15"])
 def test_html_decodes_in_its_declared_charset(declared: str) -> None:
     page = f'<html><meta charset="{declared}"><p>caf\u00e9'.encode("latin-1")
-    assert to_text(page, Format.HTML, "x").text == "caf\u00e9"
+    assert to_text(page, DocumentFormat.HTML, "x").text == "caf\u00e9"
 
 
 @pytest.mark.parametrize("declared", ["windows-9999", "punycode", "rot13"])
 def test_an_unknown_declared_charset_means_utf8(declared: str) -> None:
     page = f"<html><meta charset={declared}><p>caf\u00e9".encode()
-    assert to_text(page, Format.HTML, "x").text == "caf\u00e9"
+    assert to_text(page, DocumentFormat.HTML, "x").text == "caf\u00e9"
 
 
 def test_binary_is_named_with_the_offset_of_its_first_nul() -> None:
@@ -85,62 +87,62 @@ def test_undecodable_bytes_are_named_with_their_offset(data: bytes) -> None:
         decode(data, "x")
 
 
-@pytest.mark.parametrize("kind", [Format.TEXT, Format.HTML, Format.PDF])
+@pytest.mark.parametrize("kind", [DocumentFormat.TEXT, DocumentFormat.HTML, DocumentFormat.PDF])
 @pytest.mark.parametrize("data", [b"", b" \n\t"])
-def test_an_empty_document_is_an_error(kind: Format, data: bytes) -> None:
+def test_an_empty_document_is_an_error(kind: DocumentFormat, data: bytes) -> None:
     with pytest.raises(DocumentError, match="x is empty"):
         to_text(data, kind, "x")
 
 
 def test_a_page_without_readable_text_is_an_error() -> None:
     with pytest.raises(DocumentError, match="holds no readable text"):
-        to_text(b"<html><script>draw()</script>", Format.HTML, "x")
+        to_text(b"<html><script>draw()</script>", DocumentFormat.HTML, "x")
 
 
 def test_control_characters_in_text_stay_where_they_are() -> None:
-    assert to_text(b"a\x07\x1b[31mb\r\n", Format.TEXT, "x") == Plain("a\x07\x1b[31mb\r\n")
+    assert to_text(b"a\x07\x1b[31mb\r\n", DocumentFormat.TEXT, "x") == Plain("a\x07\x1b[31mb\r\n")
 
 
 def test_pdf_pages_are_joined(pdf: Callable[..., bytes]) -> None:
-    plain = to_text(pdf("The first page.", "The second page."), Format.PDF, "x")
+    plain = to_text(pdf("The first page.", "The second page."), DocumentFormat.PDF, "x")
     assert plain == Plain("The first page.\n\nThe second page.")
 
 
 def test_pdf_pages_without_text_are_counted(pdf: Callable[..., bytes]) -> None:
-    plain = to_text(pdf("Only this.", "", ""), Format.PDF, "x")
+    plain = to_text(pdf("Only this.", "", ""), DocumentFormat.PDF, "x")
     assert plain == Plain("Only this.", "2 of 3 pages hold no text")
 
 
 def test_a_scanned_pdf_asks_for_ocr(pdf: Callable[..., bytes]) -> None:
     with pytest.raises(DocumentError, match=r"no text that can be extracted \(1 pages\)") as caught:
-        to_text(pdf(""), Format.PDF, "x")
+        to_text(pdf(""), DocumentFormat.PDF, "x")
     assert "OCR" in caught.value.hint
 
 
 def test_an_encrypted_pdf_says_so(pdf: Callable[..., bytes]) -> None:
     with pytest.raises(DocumentError, match="x is encrypted"):
-        to_text(encrypted(pdf("Secret."), "password"), Format.PDF, "x")
+        to_text(encrypted(pdf("Secret."), "password"), DocumentFormat.PDF, "x")
 
 
 def test_a_pdf_locked_only_against_changes_is_read(pdf: Callable[..., bytes]) -> None:
-    assert to_text(encrypted(pdf("Open."), ""), Format.PDF, "x") == Plain("Open.")
+    assert to_text(encrypted(pdf("Open."), ""), DocumentFormat.PDF, "x") == Plain("Open.")
 
 
 @pytest.mark.parametrize("cut", [20, 200, 400])
 def test_a_damaged_pdf_is_a_named_error(pdf: Callable[..., bytes], cut: int) -> None:
     with pytest.raises(DocumentError, match=r"^x "):
-        to_text(pdf("Gone.")[:cut], Format.PDF, "x")
+        to_text(pdf("Gone.")[:cut], DocumentFormat.PDF, "x")
 
 
 def test_a_pdf_without_the_extra_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     with pytest.raises(MissingExtraError) as caught:
-        to_text(b"%PDF-1.4", Format.PDF, "x")
+        to_text(b"%PDF-1.4", DocumentFormat.PDF, "x")
     assert "pip install 'veridical[pdf]'" in caught.value.hint
 
 
 def test_reading_a_pdf_logs_nothing(
     pdf: Callable[..., bytes], caplog: pytest.LogCaptureFixture
 ) -> None:
-    to_text(pdf("Text.").replace(b"startxref\n", b"startxref\n9"), Format.PDF, "x")
+    to_text(pdf("Text.").replace(b"startxref\n", b"startxref\n9"), DocumentFormat.PDF, "x")
     assert not caplog.records

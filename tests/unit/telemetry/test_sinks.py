@@ -25,10 +25,10 @@ from veridical.interfaces.http.app import create_app
 from veridical.pipeline.reports import Report
 from veridical.settings import Settings
 from veridical.telemetry import (
-    Checked,
+    ClaimsVerified,
     Event,
+    FactDecided,
     LogSink,
-    Remembered,
     Served,
     Telemetry,
     audited,
@@ -105,7 +105,7 @@ def test_audits_quotes_and_facts_that_wait_are_logged_and_counted(lines: io.Stri
     lines.seek(0)
     telemetry.take(audited(audit, 0.5))
     telemetry.take(quoted(matches, 0.1))
-    telemetry.take(Remembered("queued", "store_locked", None, 0.1, pending=True))
+    telemetry.take(FactDecided("queued", "store_locked", None, 0.1, pending=True))
     told = {line["event"]: line for line in logged(lines)}
     assert told["trace_audited"]["by_label"] == {"ENTAILED": 1, "CONTRADICTED": 1}
     assert told["quotes_grounded"]["by_reason"] == {"other_speaker": 1, "not_found": 1}
@@ -181,10 +181,10 @@ def test_claims_detections_latency_cache_hits_and_rejections_are_counted() -> No
     backend_s = 0.2
     telemetry.take(checked(report()))
     telemetry.stage("evidence", 0.01)
-    from veridical.telemetry import Asked
+    from veridical.telemetry import BackendAsked
 
-    telemetry.take(Asked("fake", 10, 4, 1, backend_s))
-    telemetry.take(Remembered("rejected", "gap", "ErrFactNotGrounded", 0.3))
+    telemetry.take(BackendAsked("fake", 10, 4, 1, backend_s))
+    telemetry.take(FactDecided("rejected", "gap", "ErrFactNotGrounded", 0.3))
     text = sink.text().decode()
     for line in (
         'veridical_claims_verified_total{backend="fake"} 3.0',
@@ -371,7 +371,7 @@ def test_no_six_words_of_a_request_are_in_logs_or_metrics(
 
 def test_events_have_no_field_for_a_text() -> None:
     event = checked(report())
-    assert isinstance(event, Checked)
-    values = json.dumps([str(getattr(event, name)) for name in Checked.__slots__])
+    assert isinstance(event, ClaimsVerified)
+    values = json.dumps([str(getattr(event, name)) for name in ClaimsVerified.__slots__])
     assert "lanes" not in values
     assert "bridge" not in values

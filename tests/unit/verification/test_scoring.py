@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from veridical.core.measurements import Estimate, Measurement, Query, Reads
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import FURTHER, Passage, Piece, Span
-from veridical.pipeline.judgement import Reading
+from veridical.core.types import FURTHER, Passage, SourceSpan, Span
+from veridical.pipeline.judgement import PooledEstimate
 from veridical.testing import FAKE, FakeBackend, fake_estimate
-from veridical.verification.scoring import Asker
+from veridical.verification.scoring import ClaimScorer
 
 SHORT = Policy(windows=0, support_threshold=0.5, contradiction_threshold=0.5).resolved(FAKE)
 LONG = replace(SHORT, windows=2)
@@ -31,7 +31,7 @@ def contexts(read: Claims) -> list[tuple[str, tuple[Passage, ...]]]:
         (
             str(i),
             tuple(
-                Passage(str(j), (Piece("S1", Span(j, j + 1)),), turn=min(j, 1))
+                Passage(str(j), (SourceSpan("S1", Span(j, j + 1)),), turn=min(j, 1))
                 for j in range(len(found))
             ),
         )
@@ -48,9 +48,9 @@ def backend_that_says(read: Claims, reads: Reads = Reads.PASSAGES) -> FakeBacken
 
 def readings(
     read: Claims, policy: Policy = SHORT, batch_size: int = 64
-) -> tuple[list[Reading], FakeBackend]:
+) -> tuple[list[PooledEstimate], FakeBackend]:
     backend = backend_that_says(read)
-    asker = Asker(backend, {}, None, None, batch_size=batch_size)
+    asker = ClaimScorer(backend, {}, None, None, batch_size=batch_size)
     return anyio.run(partial(asker.read, contexts(read), policy)), backend
 
 
@@ -81,7 +81,7 @@ def test_a_backend_that_sees_the_whole_beside_a_passage_gets_all_passages_at_onc
     read = [[(0.9, 0.0), (1.0, 0.0)]]
     backend = backend_that_says(read, Reads.BOTH)
     sources = as_sources({"S1": "ab"})
-    anyio.run(Asker(backend, sources, None, None).read, contexts(read), SHORT)
+    anyio.run(ClaimScorer(backend, sources, None, None).read, contexts(read), SHORT)
     assert [query.context for query in backend.queries] == ["0", "1"]
 
 
@@ -119,7 +119,7 @@ def test_what_is_further_off_is_read_where_all_that_is_near_decides_nothing() ->
     asked = [
         (claim, (*near, replace(last, turn=FURTHER))) for claim, (*near, last) in contexts(read)
     ]
-    opposed, supported = anyio.run(partial(Asker(backend, {}, None, None).read, asked, SHORT))
+    opposed, supported = anyio.run(partial(ClaimScorer(backend, {}, None, None).read, asked, SHORT))
     assert opposed.measurement == fake_estimate(0.3, 0.6)
     assert [passage.text for passage in opposed.unread] == ["2"]
     assert supported.measurement == fake_estimate(0.9)
@@ -129,6 +129,6 @@ def test_what_is_further_off_does_not_oppose_a_claim() -> None:
     read = [[(0.4, 0.1), (0.1, 0.9)]]
     backend = backend_that_says(read)
     asked = [(claim, (near, replace(last, turn=FURTHER))) for claim, (near, last) in contexts(read)]
-    (reading,) = anyio.run(partial(Asker(backend, {}, None, None).read, asked, SHORT))
+    (reading,) = anyio.run(partial(ClaimScorer(backend, {}, None, None).read, asked, SHORT))
     assert reading.measurement == fake_estimate(0.4, 0.1)
     assert reading.unread == ()

@@ -10,7 +10,7 @@ from veridical.core.measurements import Estimator, Reads
 from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import Operation
-from veridical.pipeline.inference.capabilities import Dialect
+from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -19,15 +19,15 @@ from veridical.pipeline.inference.gguf_text import GgufText
 from veridical.pipeline.inference.openai_chat import OpenAIChat
 from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
 from veridical.pipeline.inference.openai_text import OpenAIText
-from veridical.pipeline.inference.prices import Most, Usage
+from veridical.pipeline.inference.prices import Usage, UsageBound
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
 from veridical.pipeline.inference.wrappers import (
     Breaker,
-    Budget,
     Cache,
+    CostLimit,
     Deadline,
-    Limits,
+    RateLimited,
     Retries,
     TextCache,
     WrappedTextModel,
@@ -186,7 +186,7 @@ def test_the_options_of_a_chat_endpoint_reach_it() -> None:
     }
     built = inside(build_backend(settings(openai=block), "openai:m"))
     assert built._plan == Plan(3, 5)
-    assert built._dialect == Dialect(3)
+    assert built._dialect == ServerCapabilities(3)
     assert built._extra_body == {"seed": 7}
     off = build_backend(settings(openai=block | {"sampling": False}), "openai:m")
     assert estimators_of(off) == {Estimator.LOGPROBS}
@@ -263,41 +263,41 @@ def test_a_text_model_has_the_wrappers_that_a_backend_has(name: str, at_once: in
     built = build_text_model(settings(requests=REQUESTS, openai=local), name)
     assert isinstance(built, WrappedTextModel)
     found = wrappers(built.inner)
-    assert list(found) == [Deadline, Retries, Limits, Budget, Breaker]
+    assert list(found) == [Deadline, Retries, RateLimited, CostLimit, Breaker]
     assert built.kept is built.inner
     assert found[Deadline]._seconds == 500.0
     assert found[Retries]._backoff.attempts == 4
-    limits = found[Limits]
+    limits = found[RateLimited]
     assert (limits._concurrency, limits._requests._limit, limits._tokens._limit) == (
         at_once,
         30,
         9000,
     )
     assert limits._slot_wait_s == math.inf
-    assert found[Budget]._limit == 1.5
+    assert found[CostLimit]._limit == 1.5
     assert found[Breaker]._limit == 7
 
 
 def test_a_budget_knows_the_price_of_a_text(tmp_path: Path) -> None:
     built = build_text_model(settings(requests=REQUESTS), "openai:gpt-4.1")
     assert isinstance(built, WrappedTextModel)
-    price = wrappers(built.inner)[Budget]._price
+    price = wrappers(built.inner)[CostLimit]._price
     assert price(Usage(1_000_000, 0)) == 2.0
     (tmp_path / "prices.yaml").write_text("gpt-4.1: {input: 7.0, output: 9.0}\n")
     own = settings(requests=REQUESTS, prices=str(tmp_path / "prices.yaml"))
     built = build_text_model(own, "openai:gpt-4.1")
     assert isinstance(built, WrappedTextModel)
-    assert wrappers(built.inner)[Budget]._price(Usage(0, 1_000_000)) == 9.0
+    assert wrappers(built.inner)[CostLimit]._price(Usage(0, 1_000_000)) == 9.0
 
 
 def test_a_budget_knows_what_a_claim_and_a_text_may_take() -> None:
     found = wrappers(build_backend(settings(requests=REQUESTS), "haiku"))
-    assert found[Budget]._most() == Most(13, 96)
-    assert found[Budget]._price(Usage(1_000_000, 0)) is None  # of a prompt of that length
-    assert found[Budget]._price(Usage(10_000, 0)) == pytest.approx(0.00125)  # and not .001
+    assert found[CostLimit]._most() == UsageBound(13, 96)
+    assert found[CostLimit]._price(Usage(1_000_000, 0)) is None  # of a prompt of that length
+    assert found[CostLimit]._price(Usage(10_000, 0)) == pytest.approx(0.00125)  # and not .001
     built = build_text_model(settings(requests=REQUESTS), "anthropic:claude-opus-9")
     assert isinstance(built, WrappedTextModel)
-    assert wrappers(built.inner)[Budget]._most() == Most(1, 8_000)
+    assert wrappers(built.inner)[CostLimit]._most() == UsageBound(1, 8_000)
 
 
 @pytest.mark.parametrize("texts", [False, True])
@@ -320,7 +320,7 @@ def test_a_text_model_in_this_process_has_a_deadline_and_no_more(model: Path) ->
 
 def test_a_backend_in_this_process_costs_nothing_and_so_has_a_price(model: Path) -> None:
     built = build_backend(settings(requests=REQUESTS), f"gguf:{model}")
-    assert wrappers(built)[Budget]._price(Usage(1_000_000, 1)) == 0.0
+    assert wrappers(built)[CostLimit]._price(Usage(1_000_000, 1)) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -336,11 +336,11 @@ def test_deadline_and_limits_count_the_requests_that_a_backend_makes(
     name: str, block: str, claims: int
 ) -> None:
     found = wrappers(build_backend(settings(requests=REQUESTS), name))
-    assert (found[Deadline]._batch, found[Limits]._batch) == (claims, claims)
+    assert (found[Deadline]._batch, found[RateLimited]._batch) == (claims, claims)
     if claims > 1:
         local = {"base_url": "http://127.0.0.1:9/v1", "claims_per_request": 3}
         found = wrappers(build_backend(settings(requests=REQUESTS, **{block: local}), name))
-        assert (found[Deadline]._batch, found[Limits]._batch) == (3, 3)
+        assert (found[Deadline]._batch, found[RateLimited]._batch) == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_a_deadline_lets_as_many_requests_go_as_the_backend_may_have_under_way(
         local = {"base_url": "http://127.0.0.1:9/v1", "concurrency": concurrency}
         found = wrappers(build_backend(settings(requests=REQUESTS, **{block: local}), name))
         assert found[Deadline]._at_once == at_once
-        assert found[Limits]._concurrency is None
+        assert found[RateLimited]._concurrency is None
 
 
 def test_an_alias_may_stand_for_a_text_model() -> None:

@@ -17,7 +17,7 @@ from veridical.interfaces.cli.failures import reported, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from veridical.audit.auditing import Trace
+    from veridical.audit.auditing import StepTrace
     from veridical.audit.values import TraceAudit
     from veridical.core.types import Source
     from veridical.settings import Settings
@@ -128,7 +128,7 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     raise typer.Exit(_exit_code(found))
 
 
-def _read(argument: str, sources: Sequence[str]) -> Trace:
+def _read(argument: str, sources: Sequence[str]) -> StepTrace:
     from veridical.audit.agent_logs import read_trace
     from veridical.readers.documents import STDIN, ensure_one_stdin, read_text, shown
 
@@ -137,7 +137,7 @@ def _read(argument: str, sources: Sequence[str]) -> Trace:
     return read_trace(read_text(argument, "the trace"), place)
 
 
-def _said(trace: Trace, question: str | None, answer: str | None) -> Trace:
+def _said(trace: StepTrace, question: str | None, answer: str | None) -> StepTrace:
     """Return the trace with the question and the answer that were given, if they were."""
     for text, name in ((question, "--question"), (answer, "--answer")):
         if text is not None:
@@ -164,7 +164,7 @@ def _sources(
 
 def _run(  # noqa: PLR0913 -- what is audited, with what, by whom
     settings: Settings,
-    trace: Trace,
+    trace: StepTrace,
     sources: Sequence[Source],
     named: str | None,
     progress: Callable[[int, int], None] | None,
@@ -186,7 +186,7 @@ def _run(  # noqa: PLR0913 -- what is audited, with what, by whom
         build_verifier(settings, backend=backend),
         sources=sources or None,
         policy=settings.to_policy(),
-        executor=auditing.Executor(backend, model) if check else None,
+        executor=auditing.AnswerDeriver(backend, model) if check else None,
         progress=progress,
     )
     return anyio.run(call)

@@ -18,7 +18,7 @@ from veridical.interfaces.cli.failures import UNDETERMINED, reported, say
 if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
     from veridical.core.recalibration import Recalibration
-    from veridical.feedback import Figure, Reading, Refit, Sorted, TooLittle
+    from veridical.feedback import DecisionRule, Metric, NotEnoughFeedback, Refit, SortedLabels
     from veridical.settings import Settings
 
 SCHEMA = "veridical.calibrate/1"
@@ -63,8 +63,8 @@ class _Run:
 
     info: BackendInfo
     in_force: Recalibration | None
-    marks: Sorted
-    result: Refit | TooLittle
+    marks: SortedLabels
+    result: Refit | NotEnoughFeedback
     recalibration: Recalibration | None
 
     @property
@@ -130,7 +130,7 @@ def _others(out: Path | None) -> dict[str, Any] | None:
 
 
 def _run(settings: Settings, target: Target) -> _Run:
-    from veridical.feedback import Reading, Refit, refit, sort_marks
+    from veridical.feedback import DecisionRule, Refit, refit, sort_labels
     from veridical.feedback.labels import Feedback
     from veridical.wiring.build import build_backend, build_store, calibrations
 
@@ -140,9 +140,9 @@ def _run(settings: Settings, target: Target) -> _Run:
         msg = "a cascade has the thresholds of its backends"
         raise ConfigurationError(msg, hint="Name one of its two backends with --backend")
     in_force = calibrations(settings).get(info.fingerprint)
-    marks = sort_marks(Feedback(build_store(settings)).list(), info, in_force)
+    marks = sort_labels(Feedback(build_store(settings)).list(), info, in_force)
     policy = settings.to_policy().resolved(in_force.applied(info) if in_force else info)
-    before = Reading(
+    before = DecisionRule(
         policy.support_threshold or 0.0,
         policy.contradiction_threshold or 0.0,
         in_force.temperature if in_force else 1.0,
@@ -159,7 +159,7 @@ def _run(settings: Settings, target: Target) -> _Run:
     return _Run(info, in_force, marks, result, made)
 
 
-def _recalibration(info: BackendInfo, after: Reading) -> Recalibration:
+def _recalibration(info: BackendInfo, after: DecisionRule) -> Recalibration:
     from veridical.core.recalibration import Recalibration
 
     return Recalibration(
@@ -171,10 +171,10 @@ def _recalibration(info: BackendInfo, after: Reading) -> Recalibration:
     )
 
 
-def _refusal(result: Refit | TooLittle) -> str:
-    from veridical.feedback import TooLittle
+def _refusal(result: Refit | NotEnoughFeedback) -> str:
+    from veridical.feedback import NotEnoughFeedback
 
-    if not isinstance(result, TooLittle):
+    if not isinstance(result, NotEnoughFeedback):
         return "nothing better was found on held-out marks: what is in force stays"
     wanted = (
         (result.supported, "of claims that were truly supported"),
@@ -260,7 +260,7 @@ def _figures(refit: Refit) -> list[str]:
     ]
 
 
-def _figure(figure: Figure, sign: str = "") -> str:
+def _figure(figure: Metric, sign: str = "") -> str:
     span = figure.interval
     shown = f" [{span.low:{sign}.3f}, {span.high:{sign}.3f}]" if span else ""
     return f"{figure.value:{sign}.3f}{shown}"
@@ -281,7 +281,7 @@ def _gains(refit: Refit) -> list[str]:
     return lines
 
 
-def _verdict(gain: Figure) -> str:
+def _verdict(gain: Metric) -> str:
     clear = gain.interval is not None and gain.interval.low > 0
     return "adopted" if clear else "not adopted: not clearly above 0"
 

@@ -40,7 +40,7 @@ _REQUIREMENT = re.compile(r"""^([A-Za-z0-9._-]+).*;.*\bextra\s*==\s*['"]([^'"]+)
 _T = TypeVar("_T")
 
 
-class State(StrEnum):
+class ProbeState(StrEnum):
     """How far a backend or text model came."""
 
     USABLE = "usable"
@@ -63,7 +63,7 @@ class BackendFinding:
 
     name: str
     configured: bool
-    state: State
+    state: ProbeState
     model: str | None = None
     estimator: str | None = None
     logprobs: bool | None = None
@@ -81,7 +81,7 @@ class TextModelFinding:
 
     name: str
     configured: bool
-    state: State
+    state: ProbeState
     model: str | None = None
     detail: str = ""
     hint: str = ""
@@ -175,14 +175,14 @@ def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
             support_threshold=read.to_policy().resolved(built.info).support_threshold,
         )
         if not asked:
-            return finding(state=State.NOT_ASKED)
+            return finding(state=ProbeState.NOT_ASKED)
         probe, latency_ms = _timed(check_up, built)
     except Exception as error:
         if isinstance(error, ConfigurationError) and entry is None and name not in _BUILT_HERE:
             raise
         return finding(**_obstacle(error))
     return finding(
-        state=State.USABLE if probe.ok else State.NOT_USABLE,
+        state=ProbeState.USABLE if probe.ok else ProbeState.NOT_USABLE,
         logprobs=probe.logprobs,
         detail=probe.detail,
         latency_ms=latency_ms,
@@ -218,11 +218,11 @@ def _look_at_text_model(settings: Settings, named: str, *, asked: bool) -> TextM
         model = build_text_model(settings, named)
         finding = partial(finding, model=model.info.model)
         if not asked:
-            return finding(state=State.NOT_ASKED)
+            return finding(state=ProbeState.NOT_ASKED)
         probe, latency_ms = _timed(_ask_for_text, model)
     except Exception as error:  # noqa: BLE001 -- a model of somebody else's may raise anything
         return finding(**_obstacle(error))
-    state = State.USABLE if probe.ok else State.NOT_USABLE
+    state = ProbeState.USABLE if probe.ok else ProbeState.NOT_USABLE
     return finding(state=state, detail=probe.detail, latency_ms=latency_ms)
 
 
@@ -240,10 +240,13 @@ async def _ask_for_text(model: TextModel) -> Probe:
 def _obstacle(error: Exception) -> dict[str, Any]:
     """Return what keeps something from being used, and what to do."""
     if not isinstance(error, VeridicalError):
-        return {"state": State.NOT_USABLE, "detail": f"it raised {type(error).__name__}"}
-    states = {ConfigurationError: State.NOT_SET_UP, MissingExtraError: State.NOT_INSTALLED}
+        return {"state": ProbeState.NOT_USABLE, "detail": f"it raised {type(error).__name__}"}
+    states = {
+        ConfigurationError: ProbeState.NOT_SET_UP,
+        MissingExtraError: ProbeState.NOT_INSTALLED,
+    }
     found = (state for kind, state in states.items() if isinstance(error, kind))
-    state = next(found, State.NOT_USABLE)
+    state = next(found, ProbeState.NOT_USABLE)
     return {"state": state, "detail": error.message, "hint": error.hint}
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.feedback.labels import Feedback, Mark
+    from veridical.feedback.labels import Feedback, FeedbackLabel
     from veridical.settings import Settings
 
 MARK_EXAMPLES = """\b
@@ -203,7 +203,7 @@ def _fingerprint(document: dict[str, Any], settings: Settings) -> str | None:
     return None
 
 
-def _print_one(made: Mark, *, json: bool, quiet: bool) -> None:
+def _print_one(made: FeedbackLabel, *, json: bool, quiet: bool) -> None:
     from veridical.interfaces.cli.output import print_text
 
     if json:
@@ -214,14 +214,14 @@ def _print_one(made: Mark, *, json: bool, quiet: bool) -> None:
         print_text(f"Kept as mark {made.id}: {made.claim} {made.status} was {word}{also}\n")
 
 
-def _print_document(marks: Sequence[Mark]) -> None:
+def _print_document(marks: Sequence[FeedbackLabel]) -> None:
     from veridical.feedback.labels import to_document
     from veridical.interfaces.cli.output import print_json
 
     print_json(json_module.dumps(to_document(marks), indent=2))
 
 
-def _render(marks: Sequence[Mark], console: Console) -> None:
+def _render(marks: Sequence[FeedbackLabel], console: Console) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -239,7 +239,7 @@ def _render(marks: Sequence[Mark], console: Console) -> None:
     console.print(f"{len(marks)} mark{'s' * (len(marks) > 1)}")
 
 
-def _cells(one: Mark) -> tuple[str, ...]:
+def _cells(one: FeedbackLabel) -> tuple[str, ...]:
     return (
         str(one.id),
         f"{one.created.astimezone():%Y-%m-%d %H:%M}",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from veridical.core.types import Source
-    from veridical.memory import Memory, Remembered, Worked
+    from veridical.memory import Memory, QueueResult, RememberResult
 
 FLAGGED = 1
 NONE_YET = "No facts: veridical memory add TEXT --source PATH"
@@ -364,7 +364,7 @@ def _entity(argument: str) -> str | tuple[str, str]:
     return (role, name) if equals else argument
 
 
-def _finish(done: Remembered, *, json: bool, quiet: bool) -> None:
+def _finish(done: RememberResult, *, json: bool, quiet: bool) -> None:
     from veridical.interfaces.cli.memory_output import remembered_lines
     from veridical.memory.documents import remembered_document
 
@@ -372,19 +372,19 @@ def _finish(done: Remembered, *, json: bool, quiet: bool) -> None:
     raise typer.Exit(_code(done))
 
 
-def _code(done: Remembered) -> int:
-    from veridical.memory import Outcome, State
+def _code(done: RememberResult) -> int:
+    from veridical.memory import FactOutcome, FactState
 
-    if done.outcome is Outcome.FAILED:
+    if done.outcome is FactOutcome.FAILED:
         return WRONG_USE
-    if done.outcome is Outcome.REJECTED or done.fact is None:
+    if done.outcome is FactOutcome.REJECTED or done.fact is None:
         return FLAGGED
     if done.pending:
         return UNDETERMINED
-    return FLAGGED if done.fact.state is State.UNSUPPORTED else 0
+    return FLAGGED if done.fact.state is FactState.UNSUPPORTED else 0
 
 
-def _work_code(worked: Worked) -> int:
+def _work_code(worked: QueueResult) -> int:
     if worked.rejected or worked.unsupported:
         return FLAGGED
     return UNDETERMINED if worked.retried or worked.given_up or worked.lost else 0

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from veridical.memory import Outcome, State
+from veridical.memory import FactOutcome, FactState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.memory import Fact, Link, Match, Pending, Rejection, Remembered, Worked
+    from veridical.memory import (
+        Fact,
+        FactRejection,
+        Link,
+        Match,
+        Pending,
+        QueueResult,
+        RememberResult,
+    )
 
 _SAID = {
     "grounded": "its evidence carries it",
@@ -29,10 +37,10 @@ _SAID = {
     "rate_limited": "the backend was asked too often",
 }
 _MARKS = {
-    State.VERIFIED: "verified",
-    State.UNSUPPORTED: "not carried by its evidence",
-    State.UNVERIFIED: "not verified",
-    State.QUEUED: "waits to be verified",
+    FactState.VERIFIED: "verified",
+    FactState.UNSUPPORTED: "not carried by its evidence",
+    FactState.UNVERIFIED: "not verified",
+    FactState.QUEUED: "waits to be verified",
 }
 
 
@@ -108,15 +116,15 @@ def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
     return _page(lines)
 
 
-def remembered_lines(done: Remembered) -> Callable[[Console], None]:
+def remembered_lines(done: RememberResult) -> Callable[[Console], None]:
     """Return what prints what became of a fact."""
     said = _SAID.get(done.reason, f"it could not be verified ({done.reason})")
-    if done.outcome is Outcome.REJECTED:
+    if done.outcome is FactOutcome.REJECTED:
         lines = [("Rejected", said), ("why", str(done.error.message) if done.error else "-")]
-    elif done.outcome is Outcome.FAILED:
+    elif done.outcome is FactOutcome.FAILED:
         lines = [("Not stored", str(done.error) if done.error else "the store failed")]
     else:
-        head = "Queued" if done.outcome is Outcome.QUEUED else "Stored"
+        head = "Queued" if done.outcome is FactOutcome.QUEUED else "Stored"
         fact = done.fact
         lines = [(head, f"{fact.id}, {_state(fact)}: {said}" if fact else said)]
     lines.append(("confidence", f"{done.confidence:.2f}"))
@@ -155,7 +163,7 @@ def pending_table(pending: Sequence[Pending]) -> Callable[[Console], None]:
     return show
 
 
-def rejections_table(rejections: Sequence[Rejection]) -> Callable[[Console], None]:
+def rejections_table(rejections: Sequence[FactRejection]) -> Callable[[Console], None]:
     """Return what prints rejections as a table; `--json` has all that is known about them."""
 
     def show(console: Console) -> None:
@@ -189,7 +197,7 @@ def retracted_lines(gone: Sequence[Fact]) -> Callable[[Console], None]:
     return show
 
 
-def worked_lines(worked: Worked) -> Callable[[Console], None]:
+def worked_lines(worked: QueueResult) -> Callable[[Console], None]:
     """Return what prints what became of the queue."""
     counts = [(name, str(count)) for name, count in worked.to_dict().items()]
     return _page([(name.replace("_", " "), count) for name, count in counts])

@@ -70,7 +70,7 @@ Examples:
 """
 
 
-class Format(StrEnum):
+class TraceFormat(StrEnum):
     """How a trace is written."""
 
     JSON = "json"
@@ -85,7 +85,7 @@ WholeGoal = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's id, in 
 Source = Annotated[
     str, typer.Argument(metavar="FILE", help="What export wrote as JSON: a file, or - for stdin.")
 ]
-How = Annotated[Format, typer.Option("--format", help="How to write it.")]
+How = Annotated[TraceFormat, typer.Option("--format", help="How to write it.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file, not stdout.")]
 Again = Annotated[
     bool, typer.Option("--again", help="Verify all claims, those with a verdict, too.")
@@ -163,7 +163,7 @@ def verify(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     goal: Goal,
     *,
-    how: How = Format.JSON,
+    how: How = TraceFormat.JSON,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -176,10 +176,10 @@ def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     ensure_writable([out] if out else [], [])
     with _traces(config) as traces:
         trace = traces.tree(traces.find_goal(goal))
-    if json or how is Format.JSON:
+    if json or how is TraceFormat.JSON:
         text = json_module.dumps(trace.to_dict(), ensure_ascii=False, indent=2) + "\n"
     else:
-        text = to_graphml(trace) if how is Format.GRAPHML else to_mermaid(trace)
+        text = to_graphml(trace) if how is TraceFormat.GRAPHML else to_mermaid(trace)
     if out:
         write_file(out, text)
     elif not quiet:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from veridical.orchestrator.analysis import Cost, Latency, Summary
+    from veridical.orchestrator.analysis import Cost, Latency, RunTotals
 
 CLEAN = 0
 FLAGGED = 1
@@ -66,13 +66,13 @@ def trajectory(
     raise typer.Exit(_code(summary))
 
 
-def _code(summary: Summary) -> int:
+def _code(summary: RunTotals) -> int:
     if not summary.verified:
         return NOT_VERIFIED
     return FLAGGED if summary.flagged.after else CLEAN
 
 
-def _warn(summary: Summary) -> None:
+def _warn(summary: RunTotals) -> None:
     whole = summary.unreadable - summary.torn
     if whole:
         say("note", f"{whole} line{'s are' if whole > 1 else ' is'} no event of a trajectory")
@@ -80,7 +80,7 @@ def _warn(summary: Summary) -> None:
         say("note", "the last line is torn: a run was writing, or broke off")
 
 
-def _render(summary: Summary, console: Console) -> None:
+def _render(summary: RunTotals, console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -90,7 +90,7 @@ def _render(summary: Summary, console: Console) -> None:
     console.print(table)
 
 
-def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
+def _rows(summary: RunTotals) -> Iterator[tuple[str, str]]:
     yield "runs", _runs(summary)
     yield "attempts", _attempts(summary)
     yield "answers", _counts(summary.actions)
@@ -104,7 +104,7 @@ def _rows(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "cost", _cost(summary.cost)
 
 
-def _runs(summary: Summary) -> str:
+def _runs(summary: RunTotals) -> str:
     parts = [f"{summary.runs}; {summary.verified} verified"]
     if summary.unanswered:
         parts.append(f"{summary.unanswered} without an answer")
@@ -113,7 +113,7 @@ def _runs(summary: Summary) -> str:
     return ", ".join(parts)
 
 
-def _attempts(summary: Summary) -> str:
+def _attempts(summary: RunTotals) -> str:
     return f"{summary.attempts}; runs retried: {summary.retried}, better for it: {summary.improved}"
 
 

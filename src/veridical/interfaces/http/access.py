@@ -24,7 +24,7 @@ async def service_of(request: Request) -> Service:
     return found
 
 
-Here = Annotated[Service, Depends(service_of)]
+ServiceDep = Annotated[Service, Depends(service_of)]
 
 
 class NotAllowedError(Exception):
@@ -41,7 +41,7 @@ def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
     return check
 
 
-async def passing(service: Here) -> AsyncGenerator[None]:
+async def proxy_slot(service: ServiceDep) -> AsyncGenerator[None]:
     """Count a request that is passed on, until its answer is sent; `OverloadedError` above that."""
     with service.passing():
         yield

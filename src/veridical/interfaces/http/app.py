@@ -11,7 +11,7 @@ from fastapi.openapi.utils import get_openapi
 
 from veridical.interfaces.http import access, errors, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.middleware import KEY_HEADER, Guard
+from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
 from veridical.telemetry import Shed
@@ -67,7 +67,7 @@ def create_app(
     errors.install(app)
     app.add_exception_handler(access.NotAllowedError, access.refuse)
     _add_routes(app, service)
-    _go_around(app, service)
+    _add_middleware(app, service)
     setattr(app, "openapi", lambda: _openapi(app))  # noqa: B010 -- as FastAPI's documentation has it, in words that mypy takes
     return app
 
@@ -80,8 +80,8 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     _add_proxy(app, service)
 
 
-def _go_around(app: FastAPI, service: Service) -> None:
-    app.add_middleware(Guard, service=service)
+def _add_middleware(app: FastAPI, service: Service) -> None:
+    app.add_middleware(RequestMiddleware, service=service)
     if service.settings.server.origins:
         from starlette.middleware.cors import CORSMiddleware
 
@@ -101,7 +101,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
     router = build_proxy_router(
         service.output,
         service.settings,
-        dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.passing)],
+        dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.proxy_slot)],
         # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
         forward_authorization=service.keyring.open,
         shed=lambda: service.telemetry.take(Shed("output", "overload")),

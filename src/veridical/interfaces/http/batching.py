@@ -21,8 +21,8 @@ import anyio
 
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.core.ports import estimators_of
-from veridical.pipeline.inference.wrappers.base import ask
-from veridical.telemetry import Asked
+from veridical.pipeline.inference.wrappers.base import safe_estimate
+from veridical.telemetry import BackendAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,11 +76,11 @@ class Observed(_Around):
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return what the backend measures."""
         started = perf_counter()
-        measured = await ask(self.wrapped, queries)
+        measured = await safe_estimate(self.wrapped, queries)
         seconds = perf_counter() - started
         cached = sum(isinstance(one, Estimate) and one.cached for one in measured)
         missing = sum(isinstance(one, Unmeasured) for one in measured)
-        event = Asked(self.info.name, len(queries), cached, missing, seconds)
+        event = BackendAsked(self.info.name, len(queries), cached, missing, seconds)
         self._telemetry.take(event)
         return measured
 
@@ -132,7 +132,9 @@ class Batching(_Around):
     async def _work(self) -> None:
         while batch := self._next():
             try:
-                measured = await ask(self.wrapped, [entry.queries[i] for entry, i in batch])
+                measured = await safe_estimate(
+                    self.wrapped, [entry.queries[i] for entry, i in batch]
+                )
             except BaseException as error:
                 # Who asked has to know, whatever it is: a backend that cannot start, or the end.
                 for entry, _ in batch:

@@ -49,7 +49,7 @@ class Kind(StrEnum):
     """A fact on its way into memory: never turned away; the gate bounds its own time."""
 
 
-class Admission:
+class RequestQueue:
     """At most `running` requests at once, `waiting` in a queue: first come, first served.
 
     Beside them `passing` requests may be under way that wait for another service.
@@ -135,7 +135,7 @@ class Admission:
         return min(MOST_RETRY_S, max(1.0, self._mean_s * (len(self._queue) + 1) / self._most))
 
 
-class Rates:
+class RateLimiter:
     """Requests per minute and key, counted in this process; a minute's worth may come at once.
 
     The generic cell rate: each request takes a turn of 60 s / `per_minute`, up to a minute ahead of
@@ -164,7 +164,7 @@ class Rates:
         return wait if wait > _ROUNDING_S else 0.0
 
 
-class SharedRates(Rates):
+class SharedRateLimiter(RateLimiter):
     """The same for all processes of a service, counted in their database.
 
     Where that fails, or takes longer than `PATIENCE_S`, `failed` is told and each process counts by

@@ -41,7 +41,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
-class Guard:
+class RequestMiddleware:
     """Goes around the app."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:

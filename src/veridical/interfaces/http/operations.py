@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import JSONResponse, Response
 
 from veridical.interfaces.http import replies
-from veridical.interfaces.http.access import Here, needs
+from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
 from veridical.telemetry.prometheus import CONTENT_TYPE
 
@@ -31,7 +31,7 @@ async def healthz() -> Response:
     summary="Is it ready?",
     responses={**_health("It is ready."), 503: _health("Not yet, or not any more.")[200]},
 )
-async def readyz(service: Here) -> Response:
+async def readyz(service: ServiceDep) -> Response:
     """Say whether the model is loaded, and the service does not end."""
     if service.draining:
         return JSONResponse({"status": "draining"}, 503)
@@ -53,6 +53,6 @@ async def readyz(service: Here) -> Response:
     },
     response_class=Response,
 )
-async def metrics(service: Here) -> Response:
+async def metrics(service: ServiceDep) -> Response:
     """Return the metrics."""
     return Response(service.metrics.text(), media_type=CONTENT_TYPE)

@@ -29,7 +29,7 @@ def new_id() -> str:
     return token_hex(16)
 
 
-class Shelf(Protocol):
+class ReportCache(Protocol):
     """Keeps the last reports for a while; only the key that asked for one gets it again."""
 
     async def put(self, report_id: str, report: Report, owner: str) -> None:
@@ -41,7 +41,7 @@ class Shelf(Protocol):
         ...
 
 
-class StoredShelf:
+class StoredReportCache:
     """Reports in the database, for all processes that share it.
 
     `table` opens it when it is first needed. One that cannot be written is not kept; `failed` is
@@ -82,7 +82,7 @@ class _Kept:
     size: int
 
 
-class MemoryShelf:
+class MemoryReportCache:
     """The last `most` reports of this process, none for longer than `kept_s` seconds."""
 
     def __init__(self, most: int, kept_s: float) -> None:

@@ -16,7 +16,7 @@ from fastapi.responses import Response, StreamingResponse
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
-from veridical.interfaces.http.access import Here, needs
+from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.batching import remaining, within
 from veridical.interfaces.http.errors import MissingReportError
@@ -74,7 +74,7 @@ def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `Source
     responses=replies.answers(replies.REPORT, "The report.", 503, report=True),
     response_class=Response,
 )
-async def check(body: schemas.CheckIn, request: Request, service: Here) -> Response:
+async def check(body: schemas.CheckIn, request: Request, service: ServiceDep) -> Response:
     """Return the verdict on each claim.
 
     What is not measured before the deadline is `undetermined` in the report.
@@ -127,7 +127,7 @@ async def _kept(
     },
     response_class=StreamingResponse,
 )
-async def check_stream(body: schemas.CheckIn, request: Request, service: Here) -> Response:
+async def check_stream(body: schemas.CheckIn, request: Request, service: ServiceDep) -> Response:
     """Send claims as soon as their verdicts stand, not always in the answer's order."""
     stream, report_id = Stream(service), new_id()
     _ensure_checkable(body)
@@ -165,7 +165,7 @@ def _ensure_checkable(body: schemas.CheckIn) -> None:
     responses=replies.answers(replies.VERIFICATION, "The verification.", 503),
     response_class=Response,
 )
-async def verify_claim(body: schemas.ClaimIn, service: Here) -> Response:
+async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
     """Return p1, p0, the bits and the status of one claim."""
     from veridical.pipeline.judgement.epistemic import verification
 
@@ -189,7 +189,7 @@ async def verify_claim(body: schemas.ClaimIn, service: Here) -> Response:
     responses=replies.answers(replies.QUOTES, "A match for every quote.", 501),
     response_class=Response,
 )
-async def quotes(body: schemas.QuotesIn, service: Here) -> Response:
+async def quotes(body: schemas.QuotesIn, service: ServiceDep) -> Response:
     """Return where each quote stands, how faithfully, and what about it can mislead."""
     work = partial(anyio.to_thread.run_sync, partial(_quoted, body, service))
     return _json(await service.admitted("quotes", work))
@@ -231,7 +231,7 @@ def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
     responses=replies.answers(replies.AUDIT, "The audit.", 503),
     response_class=Response,
 )
-async def audit(body: schemas.AuditIn, service: Here) -> Response:
+async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
     """Return the label of each step, and whether the answer follows from those that hold."""
     from veridical.audit import auditing
 
@@ -245,7 +245,7 @@ async def audit(body: schemas.AuditIn, service: Here) -> Response:
         service.verifier,
         sources=_sources(body.sources),
         policy=_policy(service, body.policy),
-        executor=auditing.Executor(service.backend, service.text_model) if wanted else None,
+        executor=auditing.AnswerDeriver(service.backend, service.text_model) if wanted else None,
     )
     started = perf_counter()
     found = await service.admitted("audit", work)
@@ -276,7 +276,7 @@ async def audit(body: schemas.AuditIn, service: Here) -> Response:
 async def get_report(
     report_id: Annotated[str, Path(description="From the header x-veridical-report.")],
     request: Request,
-    service: Here,
+    service: ServiceDep,
     *,
     style: Annotated[Literal["json", "html", "sarif", "junit"], Query(alias="format")] = "json",
 ) -> Response:
@@ -297,7 +297,7 @@ async def get_report(
     responses=replies.answers(replies.FEEDBACK, "What is kept.", 404, 503),
     response_class=Response,
 )
-async def feedback(body: schemas.FeedbackIn, request: Request, service: Here) -> Response:
+async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceDep) -> Response:
     """Keep whether the verdict on a claim was right, in place of what was said before."""
     given: Any = body.report
     if isinstance(given, str):
@@ -337,9 +337,9 @@ def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str
     responses=replies.answers(replies.REMEMBERED, "What became of the fact.", 503),
     response_class=Response,
 )
-async def remember(body: schemas.FactIn, service: Here) -> Response:
+async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
     """Store a fact, queue it, or reject it; a gate is never shed, and has its own two seconds."""
-    from veridical.memory import Outcome
+    from veridical.memory import FactOutcome
     from veridical.memory.documents import remembered_document
 
     about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
@@ -355,7 +355,7 @@ async def remember(body: schemas.FactIn, service: Here) -> Response:
     )
     async with service.admission.slot(Kind.GATE):
         done = await work()
-    if done.outcome is Outcome.FAILED:
+    if done.outcome is FactOutcome.FAILED:
         raise done.error or StoreError("the fact could not be stored")
     return _json(remembered_document(done))
 
@@ -367,7 +367,7 @@ async def remember(body: schemas.FactIn, service: Here) -> Response:
     response_class=Response,
 )
 async def recall(
-    service: Here,
+    service: ServiceDep,
     text: Annotated[str | None, Query(description="Words that a fact has, all of them.")] = None,
     entity: Annotated[list[str] | None, Query(description="What it is about.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,

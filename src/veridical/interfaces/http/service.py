@@ -17,12 +17,12 @@ from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Admission, Kind, Rates, SharedRates
-from veridical.interfaces.http.report_cache import MemoryShelf, StoredShelf
+from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
+    FactDecided,
     LogSink,
-    Remembered,
     Shed,
     Telemetry,
     checked,
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
-    from veridical.interfaces.http.report_cache import Shelf
-    from veridical.memory import Decision, Memory
-    from veridical.memory import Remembered as Decided
+    from veridical.interfaces.http.report_cache import ReportCache
+    from veridical.memory import GateDecision, Memory
+    from veridical.memory import RememberResult as Decided
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
     from veridical.store import Store
     from veridical.telemetry import Sink
-    from veridical.verification.check_events import Watcher
+    from veridical.verification.check_events import CheckWatcher
     from veridical.verification.scoring import Progress
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Service:
         self.settings = settings
         self.keyring = Keyring(server.keys, server.api_key)
         passing = settings.proxy.max_requests
-        self.admission = Admission(server.running, server.waiting, passing)
+        self.admission = RequestQueue(server.running, server.waiting, passing)
         self.shelf = self._shelf()
         self.metrics = PrometheusSink()
         self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
@@ -112,25 +112,25 @@ class Service:
         inner = shared.wrapped
         return inner if isinstance(inner, Batching) else None
 
-    def _rates(self) -> Rates:
+    def _rates(self) -> RateLimiter:
         """Return what counts the requests of a key: the database, if it is one that is shared."""
         if not (self.settings.store.url or "").startswith("postgresql"):
-            return Rates()
+            return RateLimiter()
         from veridical.store import RateTable
 
-        return SharedRates(lambda: RateTable(self.store), self.failed)
+        return SharedRateLimiter(lambda: RateTable(self.store), self.failed)
 
-    def _shelf(self) -> Shelf:
+    def _shelf(self) -> ReportCache:
         """Return what keeps reports for a while."""
         server = self.settings.server
         if server.reports_in == "memory" or not server.reports:
-            return MemoryShelf(server.reports, server.reports_s)
+            return MemoryReportCache(server.reports, server.reports_s)
         from veridical.store import ReportTable
 
         def table() -> ReportTable:
             return ReportTable(self.store, most=server.reports, kept_s=server.reports_s)
 
-        return StoredShelf(table, self.failed)
+        return StoredReportCache(table, self.failed)
 
     def _gauges(self) -> None:
         watch, admission = self.metrics.watch, self.admission
@@ -208,9 +208,9 @@ class Service:
         )
         self._worker.start()
 
-    def _settled(self, name: str, decision: Decision, seconds: float) -> None:
+    def _settled(self, name: str, decision: GateDecision, seconds: float) -> None:
         refusal = None if decision.refusal is None else str(decision.refusal)
-        event = Remembered(f"queue_{name}", decision.reason, refusal, seconds, decision.queue)
+        event = FactDecided(f"queue_{name}", decision.reason, refusal, seconds, decision.queue)
         self.telemetry.take(event)
 
     def drain(self) -> None:
@@ -266,7 +266,7 @@ class Service:
         *,
         policy: Policy | None = None,
         progress: Progress | None = None,
-        watcher: Watcher | None = None,
+        watcher: CheckWatcher | None = None,
         operation: str = "check",
     ) -> Report:
         """Check an answer, and let telemetry know; for work that is admitted."""
@@ -305,7 +305,7 @@ class Service:
         done = await memory.aremember(text, sources, **about)
         refusal = getattr(done.error, "status", None)
         self.telemetry.take(
-            Remembered(
+            FactDecided(
                 done.outcome.value,
                 done.reason,
                 None if refusal is None else str(refusal),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from veridical.memory import Decision, Memory
+    from veridical.memory import GateDecision, Memory
 
 EVERY_S = 5.0
 """Seconds between two looks at a queue in which nothing is due."""
@@ -33,7 +33,7 @@ class QueueWorker:
         memory: Memory,
         *,
         busy: Callable[[], bool],
-        settled: Callable[[str, Decision, float], object],
+        settled: Callable[[str, GateDecision, float], object],
         failed: Callable[[str, BaseException], object],
         every_s: float = EVERY_S,
     ) -> None:
@@ -73,7 +73,7 @@ class QueueWorker:
         """Verify what is due first, and say whether anything was."""
         begun, found = perf_counter(), list[str]()
 
-        def watch(name: str, decision: Decision) -> None:
+        def watch(name: str, decision: GateDecision) -> None:
             found.append(name)
             self._settled(name, decision, perf_counter() - begun)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from veridical.audit.values import TraceAudit
     from veridical.core.measurements import Measurement
     from veridical.core.verdicts import EvidenceSpan, Verdict
-    from veridical.memory import Fact, Remembered
+    from veridical.memory import Fact, RememberResult
     from veridical.pipeline.reports import Report
     from veridical.quotes.grounding import QuoteMatch
 
@@ -57,7 +57,7 @@ class Output(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Evidence(Output):
+class EvidenceAnswer(Output):
     """A place in a source, in code points, and what it does to the claim."""
 
     source: Cut
@@ -67,7 +67,7 @@ class Evidence(Output):
     text: Cut
 
 
-class Claim(Output):
+class ClaimAnswer(Output):
     """The verdict on one claim."""
 
     text: Cut
@@ -90,11 +90,11 @@ class Claim(Output):
     gap_bits: Number | None = Field(description="Bits of evidence that are missing.")
     unmeasured: str | None = Field(description="Why there is no p1.")
     phantom_citations: Names = Field(description="Cited ids that do not exist.")
-    evidence: list[Evidence] = Field(max_length=MOST_PIECES)
+    evidence: list[EvidenceAnswer] = Field(max_length=MOST_PIECES)
     do: str | None = Field(description="What to do about it.")
 
 
-class Checked(Output):
+class CheckAnswer(Output):
     """What `check` returns; claims to be corrected come first."""
 
     outcome: str = Field(
@@ -108,11 +108,11 @@ class Checked(Output):
     probability_grounded: Number | None = Field(
         description="P(every checked claim is supported); null if that is unknown."
     )
-    claims: list[Claim] = Field(max_length=MOST_CLAIMS)
+    claims: list[ClaimAnswer] = Field(max_length=MOST_CLAIMS)
     claims_left_out: int = Field(description="Claims that are not shown here.")
 
 
-class Quote(Output):
+class QuoteAnswer(Output):
     """Where a quote stands, in code points of the source; null if it is not there."""
 
     number: int = Field(description="Which of the quotes that were handed in, from 1.")
@@ -124,12 +124,12 @@ class Quote(Output):
     caveats: list[str] = Field(description="Why it may mislead although it is there.")
 
 
-class Grounded(Output):
+class QuotesAnswer(Output):
     """What `ground_quotes` returns."""
 
     accepted: int
     rejected: int
-    quotes: list[Quote]
+    quotes: list[QuoteAnswer]
 
 
 class AuditedStep(Output):
@@ -191,11 +191,11 @@ class Recalled(Output):
 # --- from what the library returns -----------------------------------------------------------
 
 
-def checked(report: Report) -> Checked:
+def checked(report: Report) -> CheckAnswer:
     """Return a report, the claims to be corrected first."""
     urgent = sorted(report.claims, key=_urgency)
     shown = urgent[:MOST_CLAIMS]
-    return Checked(
+    return CheckAnswer(
         outcome=report.summary.outcome.value,
         claims_checked=report.summary.claims_checked,
         claims_flagged=len(report.flagged),
@@ -216,11 +216,11 @@ def _urgency(verdict: Verdict) -> int:
     return 3 if verdict.please_look else 4
 
 
-def claim(verdict: Verdict) -> Claim:
+def claim(verdict: Verdict) -> ClaimAnswer:
     """Return the verdict on a claim."""
     asked = verdict.claim.verifiable
     phantoms = [cite.id for cite in verdict.citations if not cite.resolved]
-    return Claim(
+    return ClaimAnswer(
         text=verdict.claim.text,
         status=verdict.status.value,
         flagged=verdict.flagged,
@@ -254,23 +254,23 @@ def _why(found: Measurement) -> str | None:
     return found.reason.value if isinstance(found, Unmeasured) else None
 
 
-def _evidence(piece: EvidenceSpan) -> Evidence:
+def _evidence(piece: EvidenceSpan) -> EvidenceAnswer:
     place = {"start": piece.span.start, "end": piece.span.end}
-    return Evidence(source=piece.source, role=piece.role.value, text=piece.text, **place)
+    return EvidenceAnswer(source=piece.source, role=piece.role.value, text=piece.text, **place)
 
 
-def grounded(matches: Sequence[QuoteMatch]) -> Grounded:
+def grounded(matches: Sequence[QuoteMatch]) -> QuotesAnswer:
     """Return where quotes stand; the quotes themselves are known to who asked."""
     accepted = sum(match.accepted for match in matches)
-    return Grounded(
+    return QuotesAnswer(
         accepted=accepted,
         rejected=len(matches) - accepted,
         quotes=[_quote(number, match) for number, match in enumerate(matches, start=1)],
     )
 
 
-def _quote(number: int, match: QuoteMatch) -> Quote:
-    return Quote(
+def _quote(number: int, match: QuoteMatch) -> QuoteAnswer:
+    return QuoteAnswer(
         number=number,
         accepted=match.accepted,
         reason=match.reason,
@@ -303,7 +303,7 @@ def audited(audit: TraceAudit) -> Audited:
     )
 
 
-def remembering(done: Remembered) -> Remembering:
+def remembering(done: RememberResult) -> Remembering:
     """Return what became of a fact."""
     return Remembering(
         outcome=done.outcome.value,

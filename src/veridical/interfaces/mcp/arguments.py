@@ -87,7 +87,7 @@ class GroundQuotes(Arguments):
     )
 
 
-class Step(Arguments):
+class StepArgument(Arguments):
     """One step of a chain of reasoning."""
 
     claim: Text = Field(description="What the step asserts.")
@@ -100,7 +100,7 @@ class Step(Arguments):
 class AuditTrace(Arguments):
     """Arguments of `audit_trace`."""
 
-    steps: list[Step] = Field(
+    steps: list[StepArgument] = Field(
         min_length=1,
         max_length=MOST_STEPS,
         description="The steps, in order.",

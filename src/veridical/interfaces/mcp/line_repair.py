@@ -19,7 +19,7 @@ REFUSED = JSONRPCError(
 )
 
 
-async def mend(
+async def repair_lines(
     reading: Any,  # noqa: ANN401 -- a stream of the SDK, whose type is not public
     server: MemoryObjectSendStream[SessionMessage | Exception],
     writing: Any,  # noqa: ANN401 -- see above
@@ -31,7 +31,7 @@ async def mend(
             if line is None:
                 await server.send(item)
                 continue
-            message = mended(line)
+            message = repair_line(line)
             if message is not None:
                 await server.send(message)
             elif line.strip():
@@ -47,7 +47,7 @@ def unread(item: object) -> str | None:
     return None
 
 
-def mended(line: str) -> SessionMessage | Exception | None:
+def repair_line(line: str) -> SessionMessage | Exception | None:
     """Return the message of a line, U+FFFD in place of each half of a surrogate pair.
 
     An exception if it is no message, None if it is no JSON.

@@ -61,13 +61,15 @@ class Toolbox:
     def tools(self) -> tuple[Tool, ...]:
         """All tools."""
         return (
-            Tool("check", "Check an answer", _CHECK, arguments.Check, answers.Checked, self.check),
+            Tool(
+                "check", "Check an answer", _CHECK, arguments.Check, answers.CheckAnswer, self.check
+            ),
             Tool(
                 "verify_claim",
                 "Verify one claim",
                 _VERIFY,
                 arguments.VerifyClaim,
-                answers.Claim,
+                answers.ClaimAnswer,
                 self.verify_claim,
             ),
             Tool(
@@ -75,7 +77,7 @@ class Toolbox:
                 "Look quotes up in a text",
                 _QUOTES,
                 arguments.GroundQuotes,
-                answers.Grounded,
+                answers.QuotesAnswer,
                 self.ground_quotes,
             ),
             Tool(
@@ -117,7 +119,7 @@ class Toolbox:
 
     # --- the tools ---------------------------------------------------------------------------
 
-    async def check(self, given: arguments.Check) -> answers.Checked:
+    async def check(self, given: arguments.Check) -> answers.CheckAnswer:
         """Check an answer."""
         policy = self._verifier.policy
         if given.fail_on is not None:
@@ -127,7 +129,7 @@ class Toolbox:
         )
         return answers.checked(report)
 
-    async def verify_claim(self, given: arguments.VerifyClaim) -> answers.Claim:
+    async def verify_claim(self, given: arguments.VerifyClaim) -> answers.ClaimAnswer:
         """Verify a claim."""
         policy = replace(self._verifier.policy, target_confidence=given.confidence)
         verdict = await self._verifier.verify(
@@ -135,7 +137,7 @@ class Toolbox:
         )
         return answers.claim(verdict)
 
-    async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.Grounded:
+    async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.QuotesAnswer:
         """Look quotes up."""
         speaker = tuple(given.speaker) or None
         look = partial(
@@ -152,7 +154,7 @@ class Toolbox:
             trace,
             self._verifier,
             sources=given.sources,
-            executor=auditing.Executor(self._backend, self._text_model) if wanted else None,
+            executor=auditing.AnswerDeriver(self._backend, self._text_model) if wanted else None,
         )
         return answers.audited(audit)
 

@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse
 
 from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
 from veridical.interfaces.listening import listen_at
-from veridical.interfaces.mcp.line_repair import mend
+from veridical.interfaces.mcp.line_repair import repair_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -55,7 +55,7 @@ def _leave(close: Callable[[], object], code: int, *_: object) -> None:
 async def _stdio(server: Server[Any]) -> None:
     async with stdio_server() as (reading, writing), anyio.create_task_group() as group:
         sending, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-        group.start_soon(mend, reading, sending, writing)
+        group.start_soon(repair_lines, reading, sending, writing)
         await server.run(read, writing, server.create_initialization_options())
         group.cancel_scope.cancel()
 

@@ -18,7 +18,7 @@ from veridical.interfaces.cli.failures import WRONG_USE, say
 from veridical.interfaces.cli.output import print_rich, print_text
 from veridical.pipeline.reports import Report, text
 from veridical.pipeline.reports.escaping import visible
-from veridical.repl import Answer
+from veridical.repl import VerifiedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def _ending(put: Callable[[], bool]) -> None:
 
 def _as_rich(value: object, console: Console) -> RenderableType:
     layout = AuditLayout(console.encoding)
-    if isinstance(value, Answer):
+    if isinstance(value, VerifiedAnswer):
         return _answer(value, layout)
     if isinstance(value, Report):
         return text.layout(value, console)
@@ -87,7 +87,7 @@ def _as_rich(value: object, console: Console) -> RenderableType:
     return Text(visible(said))
 
 
-def _answer(answer: Answer, layout: AuditLayout) -> RenderableType:
+def _answer(answer: VerifiedAnswer, layout: AuditLayout) -> RenderableType:
     said = Text(visible(answer))
     return said if answer.report is None else Group(said, Text(), layout.report(answer.report))
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from veridical.core.types import Source
-    from veridical.repl import Answer
+    from veridical.repl import VerifiedAnswer
 
 OURS = Path(veridical.__file__).parent
 FILENAME = "<repl>"
@@ -108,7 +108,7 @@ class Shell(InteractiveConsole):
     def _remember(self, value: object) -> None:
         if isinstance(value, Assessment):
             value = hallucinations(value)
-        if isinstance(value, repl.Answer):
+        if isinstance(value, repl.VerifiedAnswer):
             self.answer, value = str(value), value.report
         elif isinstance(value, str):
             self.answer = value
@@ -119,7 +119,7 @@ class Shell(InteractiveConsole):
         elif isinstance(value, ClaimVerification):
             self.report, self.claims = None, (value,)
 
-    def _llm(self, query: str, context: Any = None, verify: bool = True) -> Answer:  # noqa: FBT001, FBT002, ANN401 -- as `repl.llm`
+    def _llm(self, query: str, context: Any = None, verify: bool = True) -> VerifiedAnswer:  # noqa: FBT001, FBT002, ANN401 -- as `repl.llm`
         """Answer from the context, or else from the shell's sources; see `veridical.repl.llm`."""
         found = self.sources if context is None else context
         return repl.llm(query, found, verify=verify and not self.simple)

@@ -28,7 +28,7 @@ _SPACED = re.compile(rf"[^\W{UNSPACED}]")
 
 
 @dataclass(frozen=True)
-class Sentence:
+class AnswerSentence:
     """A sentence of the answer, and the claims that the rules found in it."""
 
     number: int
@@ -53,22 +53,22 @@ class Sentence:
         return tuple(sorted(refs, key=lambda ref: ref.span))
 
 
-def sentences_by_rules(rules: ClaimSet) -> list[Sentence]:
+def sentences_by_rules(rules: ClaimSet) -> list[AnswerSentence]:
     """Return the sentences that the claims by rules come from, in text order."""
     grouped = groupby(rules.claims, key=lambda claim: claim.sentence)
-    return [Sentence(number, tuple(claims)) for number, claims in grouped]
+    return [AnswerSentence(number, tuple(claims)) for number, claims in grouped]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnchoredQuote:
     """A stretch of one sentence; `rules` are the assertions of the rules that it touches."""
 
-    sentence: Sentence
+    sentence: AnswerSentence
     span: Span
     rules: tuple[Claim, ...]
 
 
-class Places:
+class QuoteAnchors:
     """Finds quotes in one piece of the answer."""
 
     def __init__(
@@ -76,7 +76,7 @@ class Places:
         answer: str,
         bare: str,
         piece: Span,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[AnswerSentence],
         ids: Collection[str],
     ) -> None:
         self._piece = piece
@@ -86,7 +86,7 @@ class Places:
         self._sentences = sentences
         self._cursor = piece.start
 
-    def of(self, quote: str) -> list[Place]:
+    def of(self, quote: str) -> list[AnchoredQuote]:
         """Return the places of a quote; those not before the last claim kept come first."""
         if len(quote) > _MAX_QUOTE or not facts(quote):
             return []
@@ -97,7 +97,7 @@ class Places:
         places = [place for span in dict.fromkeys(found) for place in self._split(span)]
         return sorted(places, key=lambda place: (place.span.start < self._cursor, place.span))
 
-    def reached(self, place: Place) -> None:
+    def reached(self, place: AnchoredQuote) -> None:
         """Look from here on first: claims come in the order of the text."""
         self._cursor = place.sentence.span.start
 
@@ -114,14 +114,14 @@ class Places:
         edges = (self._answer[max(0, at - 1) : at + 1] for at in (span.start, span.end))
         return not any(len(_SPACED.findall(edge)) > 1 for edge in edges)
 
-    def _split(self, span: Span) -> Iterator[Place]:
+    def _split(self, span: Span) -> Iterator[AnchoredQuote]:
         """Yield the parts of a span that lie in one sentence each."""
         for sentence in self._sentences:
             if sentence.span.overlaps(span):
                 start = max(span.start, sentence.span.start)
                 inside = Span(start, min(span.end, sentence.span.end))
                 touched = (c for c in sentence.claims if c.span.overlaps(inside) and c.assertive)
-                yield Place(sentence, inside, tuple(touched))
+                yield AnchoredQuote(sentence, inside, tuple(touched))
 
 
 def blanked(text: str, marks: Iterable[Span]) -> str:

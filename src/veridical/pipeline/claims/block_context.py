@@ -13,7 +13,7 @@ from veridical.pipeline.claims.strip_markup import mend, without_markup
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from veridical.pipeline.claims.blocks import Block
+    from veridical.pipeline.claims.blocks import TextBlock
 
 _SOURCES = re.compile(
     r"(?:sources?|references?|citations?|bibliography|works cited|footnotes?|further reading"
@@ -25,10 +25,10 @@ _MAX_LEAD_IN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockContext:
     """A block, the lead-in it continues ("The symptoms are:") and whether it lists a source."""
 
-    block: Block
+    block: TextBlock
     lead_in: str = field(default="", repr=False)
     in_sources: bool = False
 
@@ -39,7 +39,7 @@ class _LeadIn:
     depth: int
 
 
-def places(text: str) -> Iterator[Place]:
+def places(text: str) -> Iterator[BlockContext]:
     """Yield the blocks of `text`, each with what surrounds it."""
     open_: list[_LeadIn] = []
     in_sources = False
@@ -49,7 +49,7 @@ def places(text: str) -> Iterator[Place]:
         content = block.span.of(text)[-_MAX_LEAD_IN:]
         if block.kind is ClaimKind.HEADING or _SOURCES.match(content.strip("*_: ")):
             in_sources = bool(_SOURCES.match(content.strip("*_: ")))
-        yield Place(block, open_[-1].text if open_ else "", in_sources)
+        yield BlockContext(block, open_[-1].text if open_ else "", in_sources)
         if content.rstrip("*_").endswith(":"):
             lead_in = mend(without_markup(_LAST_SENTENCE.split(content)[-1]))
             open_.append(_LeadIn(lead_in, block.depth))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextBlock:
     """A stretch that holds whole sentences, without its list, heading or quote mark.
 
     `depth` is the column of a bullet's text and -1 elsewhere. `header` holds the column names of a
@@ -35,7 +35,7 @@ class Block:
 class _Step:
     """What one construct yielded, and the line at which the next one starts."""
 
-    blocks: list[Block]
+    blocks: list[TextBlock]
     resume: int
 
 
@@ -62,7 +62,7 @@ _DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$
 _ENDED = re.compile(r"[.!?:;。！？]['\"”’)\]*]{0,3}$")
 
 
-def parse_blocks(text: str) -> Iterator[Block]:
+def parse_blocks(text: str) -> Iterator[TextBlock]:
     """Yield the blocks of `text` in order; rules, fences and blank lines yield none."""
     lines = read_lines(text)
     fences = read_fences(lines)
@@ -96,14 +96,14 @@ def _next_step(text: str, lines: Sequence[Line], index: int) -> _Step:
 def _fenced(lines: Sequence[Line], index: int, closing: int | None) -> _Step:
     """Take a fence, with what it holds if that is code, and the sentence behind its mark."""
     line = lines[index]
-    blocks: list[Block] = []
+    blocks: list[TextBlock] = []
     if info := info_of(line):
-        blocks.append(Block(*info))
+        blocks.append(TextBlock(*info))
     if closing is None:
         return _Step(blocks, index + 1)
     if closing > index + 1:
         span = Span(lines[index + 1].start, lines[closing - 1].end)
-        blocks.append(Block(ClaimKind.CODE, span, quoted=line.quoted))
+        blocks.append(TextBlock(ClaimKind.CODE, span, quoted=line.quoted))
     return _Step(blocks, closing + 1)
 
 
@@ -118,7 +118,7 @@ def _table(lines: Sequence[Line], index: int) -> _Step | None:
         return None
     if index + 1 < len(lines) and _underlines(lines[index + 1]):
         header = tuple(cells(first.content))
-        blocks = [Block(ClaimKind.HEADING, _span(first), header=header)]
+        blocks = [TextBlock(ClaimKind.HEADING, _span(first), header=header)]
         return _rows(lines, index + 2, header, blocks)
     if _is_bare_row(first):
         return _rows(lines, index, (), [])
@@ -136,7 +136,9 @@ def _is_bare_row(line: Line) -> bool:
     return content.startswith("|") and content.endswith("|") and content.count("|") > 1
 
 
-def _rows(lines: Sequence[Line], index: int, header: tuple[str, ...], blocks: list[Block]) -> _Step:
+def _rows(
+    lines: Sequence[Line], index: int, header: tuple[str, ...], blocks: list[TextBlock]
+) -> _Step:
     start = index
     while index < len(lines) and "|" in lines[index].content:
         line = lines[index]
@@ -145,7 +147,7 @@ def _rows(lines: Sequence[Line], index: int, header: tuple[str, ...], blocks: li
         if not header and not _is_bare_row(line):
             break
         if line.content.strip(TABLE_MARKS):
-            blocks.append(Block(ClaimKind.TABLE_ROW, _span(line), header=header))
+            blocks.append(TextBlock(ClaimKind.TABLE_ROW, _span(line), header=header))
         index += 1
     return _Step(blocks, index)
 
@@ -159,7 +161,7 @@ def _heading(lines: Sequence[Line], index: int) -> _Step | None:
     if length <= mark.end():
         return _Step([], index + 1)
     span = Span(line.start + mark.end(), line.start + length)
-    return _Step([Block(ClaimKind.HEADING, span)], index + 1)
+    return _Step([TextBlock(ClaimKind.HEADING, span)], index + 1)
 
 
 def _definition(lines: Sequence[Line], index: int) -> _Step | None:
@@ -169,7 +171,7 @@ def _definition(lines: Sequence[Line], index: int) -> _Step | None:
         return None
     span = Span(line.start + mark.end(), line.end)
     label = mark["label"].removeprefix("^")
-    return _Step([Block(ClaimKind.SENTENCE, span, label=label)], index + 1)
+    return _Step([TextBlock(ClaimKind.SENTENCE, span, label=label)], index + 1)
 
 
 def _prose(text: str, lines: Sequence[Line], index: int) -> _Step:
@@ -185,11 +187,11 @@ def _prose(text: str, lines: Sequence[Line], index: int) -> _Step:
         end += 1
     group = [first, *lines[index + 1 : end]]
     if mark is None and len(group) == 1 and _is_title(lines, index):
-        return _Step([Block(ClaimKind.HEADING, _span(first))], end)
+        return _Step([TextBlock(ClaimKind.HEADING, _span(first))], end)
     kind = ClaimKind.BULLET if mark else ClaimKind.SENTENCE
     depth = first.indent if mark else -1
     spans = paragraphs(text, group)
-    return _Step([Block(kind, span, depth, first.quoted) for span in spans], end)
+    return _Step([TextBlock(kind, span, depth, first.quoted) for span in spans], end)
 
 
 def _is_title(lines: Sequence[Line], index: int) -> bool:

@@ -114,7 +114,7 @@ _OPERATOR = re.compile(r"\s*=[^>]|\s*[+*/<^]\s*\w|\.\w|\(")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CitationMark:
     """A citation mark or a link: the ids it names, and the words of it that stay in the claim."""
 
     span: Span
@@ -122,7 +122,7 @@ class Mark:
     words: str = field(default="", repr=False)
 
 
-def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[Mark]:
+def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[CitationMark]:
     """Return the citation marks, links and images within `span`, in order."""
     found = _CANDIDATE.finditer(text, span.start, span.end)
     marks = [mark for match in found if (mark := _read(match, text, known))]
@@ -162,17 +162,17 @@ def _look(words: str) -> tuple[bool, int]:
     return words[:1].isupper(), min(2, len(re.split("[ -]", words)))
 
 
-def _spoken(text: str, span: Span, known: Collection[str]) -> Iterator[Mark]:
+def _spoken(text: str, span: Span, known: Collection[str]) -> Iterator[CitationMark]:
     """Yield the ids in running text that are known, or one of a known series."""
     for match in _SPOKEN.finditer(text, span.start, span.end):
         name = match["id"]
         has_sign = any(not character.isalpha() for character in name)
         if has_sign and (name in known or _is_sibling(name, known)):
             here = Span(*match.span("id"))
-            yield Mark(here, (CitationRef(name, here),))
+            yield CitationMark(here, (CitationRef(name, here),))
 
 
-def _spans(marks: Sequence[Mark]) -> list[Span]:
+def _spans(marks: Sequence[CitationMark]) -> list[Span]:
     return [mark.span for mark in marks]
 
 
@@ -194,16 +194,16 @@ def looks_like_id(content: str) -> bool:
     )
 
 
-def _read(match: re.Match[str], text: str, known: Collection[str]) -> Mark | None:
+def _read(match: re.Match[str], text: str, known: Collection[str]) -> CitationMark | None:
     span = Span(*match.span())
     content = _visible(match[match.lastgroup] if match.lastgroup else "", known)
     match match.lastgroup:
         case "image":
-            return Mark(span, words=content)
+            return CitationMark(span, words=content)
         case "target":
             return _link(match["anchor"], content, span)
         case "note":
-            return Mark(span, (CitationRef(content, span),))
+            return CitationMark(span, (CitationRef(content, span),))
         case "bracket" | "wide":
             ids = _bracket_ids(match, content, text, known)
         case "escaped":
@@ -219,16 +219,16 @@ def _read(match: re.Match[str], text: str, known: Collection[str]) -> Mark | Non
             ids = _paren_ids(content, known)
         case _:
             return None
-    return Mark(span, tuple(CitationRef(each, span) for each in ids)) if ids else None
+    return CitationMark(span, tuple(CitationRef(each, span) for each in ids)) if ids else None
 
 
-def _link(anchor: str, target: str, span: Span) -> Mark:
+def _link(anchor: str, target: str, span: Span) -> CitationMark:
     """Read `[anchor](target)`; an anchor that is itself an id or a generic word is no prose."""
     label = anchor.strip("[]^ ")
     is_mark = looks_like_id(label) or bool(_GENERIC_ANCHOR.match(label))
     name = label if target.startswith("#") and is_mark else target
     refs = (CitationRef(name, span),) if name and not name.startswith("#") else ()
-    return Mark(span, refs, "" if is_mark else anchor)
+    return CitationMark(span, refs, "" if is_mark else anchor)
 
 
 def _visible(content: str, known: Collection[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from veridical.core.fencing import disarmed, fenced
-from veridical.core.homoglyphs import plain as in_plain_letters
+from veridical.core.homoglyphs import fold as in_plain_letters
 from veridical.core.measurements import TextRequest
 from veridical.core.strict_json import parse_evidence_json
 from veridical.core.types import ClaimSet, Span
@@ -22,7 +22,7 @@ from veridical.pipeline.claims.anchored_quotes import sentences_by_rules
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from veridical.pipeline.claims.anchored_quotes import Sentence
+    from veridical.pipeline.claims.anchored_quotes import AnswerSentence
 
 PIECE = 1500
 """Characters of an answer that go to the model at once, in whole sentences; one may be longer."""
@@ -59,7 +59,7 @@ _MAPPED_SHAPE = '{"claim": "...", "quote": "...", "evidence": [ids of the source
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnswerChunk:
     """A stretch of the answer that is put to the model; `before` is what it reads along with it.
 
     Its sentences are those from number `first` to `last`; `limit` is how many claims it may have.
@@ -84,12 +84,12 @@ class Proposal:
 # --- what is asked ---------------------------------------------------------------------------
 
 
-def cut(rules: ClaimSet) -> tuple[Piece, ...]:
+def split_for_model(rules: ClaimSet) -> tuple[AnswerChunk, ...]:
     """Return the pieces of an answer to be put to a model: whole sentences, all that assert.
 
     `rules` are the claims that the rules found in it.
     """
-    pieces: list[list[Sentence]] = []
+    pieces: list[list[AnswerSentence]] = []
     for sentence in sentences_by_rules(rules):
         if pieces and sentence.span.end - pieces[-1][0].span.start <= PIECE:
             pieces[-1].append(sentence)
@@ -99,7 +99,7 @@ def cut(rules: ClaimSet) -> tuple[Piece, ...]:
 
 
 def decomposition_request(
-    answer: str, piece: Piece, sources: Mapping[str, str], *, max_tokens: int
+    answer: str, piece: AnswerChunk, sources: Mapping[str, str], *, max_tokens: int
 ) -> TextRequest:
     """Return what to ask about a piece of an answer.
 
@@ -115,11 +115,11 @@ def decomposition_request(
     return TextRequest(_SYSTEM, user, _schema(piece, sources if mapped else ()), max_tokens)
 
 
-def _piece(sentences: Sequence[Sentence]) -> Piece:
+def _piece(sentences: Sequence[AnswerSentence]) -> AnswerChunk:
     start, end = sentences[0].span.start, sentences[-1].span.end
     limit = 4 * sum(len(each.claims) for each in sentences) + 8
     before = Span(max(0, start - _BEFORE), start)
-    return Piece(Span(start, end), before, sentences[0].number, sentences[-1].number, limit)
+    return AnswerChunk(Span(start, end), before, sentences[0].number, sentences[-1].number, limit)
 
 
 def _is_mapped(sources: Collection[str]) -> bool:
@@ -135,7 +135,7 @@ def _beginnings(sources: Mapping[str, str]) -> str:
     return "\n".join(named)
 
 
-def _schema(piece: Piece, ids: Collection[str]) -> dict[str, object]:
+def _schema(piece: AnswerChunk, ids: Collection[str]) -> dict[str, object]:
     properties: dict[str, object] = {"claim": {"type": "string"}, "quote": {"type": "string"}}
     if ids:
         items = {"type": "string", "enum": list(ids)}

@@ -28,8 +28,8 @@ from veridical.pipeline.claims.vagueness import is_vague
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from veridical.pipeline.claims.block_context import Place
-    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.block_context import BlockContext
+    from veridical.pipeline.claims.citations import CitationMark
     from veridical.pipeline.claims.parts import Conjunct
 
 _MAX_FRAGMENT_WORDS = 6
@@ -112,7 +112,7 @@ def _sentences(answer: str, known: frozenset[str]) -> Iterator[_Sentence]:
             index += 1
 
 
-def _spans(answer: str, place: Place, known: frozenset[str]) -> list[Span]:
+def _spans(answer: str, place: BlockContext, known: frozenset[str]) -> list[Span]:
     block = place.block
     if block.kind in {ClaimKind.SENTENCE, ClaimKind.BULLET} and block.label is None:
         return sentences_of(answer, block, known)
@@ -123,10 +123,10 @@ def _spans(answer: str, place: Place, known: frozenset[str]) -> list[Span]:
 class _Sentence:
     """A sentence of the answer; the offsets of `marks` are into `prose`."""
 
-    place: Place
+    place: BlockContext
     span: Span
     prose: str = field(repr=False)
-    marks: tuple[Mark, ...]
+    marks: tuple[CitationMark, ...]
     footnotes: Footnotes
     index: int
     answers: bool = False
@@ -173,7 +173,7 @@ class _Sentence:
             return replace(claim, excluded=None)
         return claim
 
-    def _whole(self, text: str, why: Exclusion | None, marks: tuple[Mark, ...]) -> Claim:
+    def _whole(self, text: str, why: Exclusion | None, marks: tuple[CitationMark, ...]) -> Claim:
         return Claim(
             id="",
             text=text if words(text) else _one_line(self.prose),
@@ -197,7 +197,7 @@ class _Sentence:
             claims.append(self._with_parts(claim, masked, clause))
         return claims
 
-    def _claim(self, clause: Span, text: str, marks: tuple[Mark, ...]) -> Claim:
+    def _claim(self, clause: Span, text: str, marks: tuple[CitationMark, ...]) -> Claim:
         found = find_confidence(text)
         bare = _bare(text)
         why = self._exclusion(clause) if words(bare) else Exclusion.HEADING
@@ -244,14 +244,14 @@ class _Sentence:
             _as_sentence(_bare(" ".join(texts)), alone=False), conjunct.span.shift(self.span.start)
         )
 
-    def _marks_of(self, clause: Span, clauses: list[Span]) -> tuple[Mark, ...]:
+    def _marks_of(self, clause: Span, clauses: list[Span]) -> tuple[CitationMark, ...]:
         """Return a clause's own marks, else those of the clause that ends the sentence."""
         inside = _within(self.marks, clause)
         if any(mark.refs for mark in inside):
             return inside
         return _within(self.marks, clauses[-1])
 
-    def _refs(self, marks: tuple[Mark, ...]) -> tuple[CitationRef, ...]:
+    def _refs(self, marks: tuple[CitationMark, ...]) -> tuple[CitationRef, ...]:
         return tuple(
             CitationRef(target, ref.span.shift(self.span.start))
             for mark in marks
@@ -267,7 +267,7 @@ class _Sentence:
         return plain(self.prose, span, self.marks)
 
 
-def _within(marks: tuple[Mark, ...], clause: Span) -> tuple[Mark, ...]:
+def _within(marks: tuple[CitationMark, ...], clause: Span) -> tuple[CitationMark, ...]:
     return tuple(mark for mark in marks if mark.span.overlaps(clause))
 
 

@@ -11,7 +11,7 @@ from veridical.pipeline.claims.citations import find_marks, looks_like_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from veridical.pipeline.claims.blocks import Block
+    from veridical.pipeline.claims.blocks import TextBlock
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def read_footnotes(text: str, known: Collection[str]) -> Footnotes:
     return Footnotes(targets)
 
 
-def _ids(text: str, block: Block, known: Collection[str]) -> tuple[str, ...]:
+def _ids(text: str, block: TextBlock, known: Collection[str]) -> tuple[str, ...]:
     content = block.span.of(text).strip("<>. ")
     if content in known or looks_like_id(content):
         return (content,)

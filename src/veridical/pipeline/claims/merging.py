@@ -23,7 +23,7 @@ from veridical.core.types import (
 )
 from veridical.errors import EvidenceSchemaError
 from veridical.pipeline.claims.anchored_quotes import (
-    Places,
+    QuoteAnchors,
     blanked,
     sentences_by_rules,
     shared,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from veridical.core.types import Claim
-    from veridical.pipeline.claims.anchored_quotes import Place, Sentence
-    from veridical.pipeline.claims.decomposition import Piece, Proposal
+    from veridical.pipeline.claims.anchored_quotes import AnchoredQuote, AnswerSentence
+    from veridical.pipeline.claims.decomposition import AnswerChunk, Proposal
 
 _MAX_CLAIM = 600
 _MAX_TRIED = 3
@@ -55,7 +55,7 @@ _CONTEXT = 2000
 def decompose(
     answer: str,
     rules: ClaimSet,
-    replies: Mapping[Piece, Generated | Unmeasured],
+    replies: Mapping[AnswerChunk, Generated | Unmeasured],
     sources: Collection[str],
 ) -> ClaimSet:
     """Return the claims of an answer, with those of the model in place of those of the rules.
@@ -85,7 +85,7 @@ class _Run:
         self._counts: Counter[str] = Counter()
         self._reasons: list[UnmeasuredReason] = []
 
-    def take(self, piece: Piece, reply: Generated | Unmeasured) -> None:
+    def take(self, piece: AnswerChunk, reply: Generated | Unmeasured) -> None:
         """Take over what holds of the reply to a piece."""
         proposals = _read(reply, piece)
         if isinstance(proposals, UnmeasuredReason):
@@ -93,12 +93,12 @@ class _Run:
             return
         sentences = self._sentences[piece.first : piece.last + 1]
         self._claims |= {sentence.number: [] for sentence in sentences}
-        places = Places(self._answer, self._bare, piece.span, sentences, self._sources)
+        places = QuoteAnchors(self._answer, self._bare, piece.span, sentences, self._sources)
         for proposal in proposals:
             self._counts["proposed"] += 1
             self._counts[self._accept(proposal, places)] += 1
 
-    def _accept(self, proposal: Proposal, places: Places) -> str:
+    def _accept(self, proposal: Proposal, places: QuoteAnchors) -> str:
         """Keep a claim that holds; return what became of it."""
         unknown = [each for each in proposal.evidence if each not in self._sources]
         self._counts["unknown_sources"] += len(unknown)
@@ -129,28 +129,28 @@ class _Run:
         bare = capitalised(rest) if rest != bare else bare
         return without_announcement(without_tag(bare))
 
-    def _likely(self, text: str, places: Sequence[Place]) -> list[Place]:
+    def _likely(self, text: str, places: Sequence[AnchoredQuote]) -> list[AnchoredQuote]:
         """Return the few places whose sentences share most with a claim: a quote may span many."""
         said = frozenset(facts(text))
         shared = [len(said & self._vocabulary(place.sentence).sentence) for place in places]
         ranked = sorted(range(len(places)), key=lambda index: -shared[index])
         return [places[index] for index in ranked[:_MAX_TRIED]]
 
-    def _holds(self, text: str, place: Place) -> bool:
+    def _holds(self, text: str, place: AnchoredQuote) -> bool:
         return is_faithful(text, place.span.of(self._bare), self._vocabulary(place.sentence))
 
-    def _vocabulary(self, sentence: Sentence) -> Vocabulary:
+    def _vocabulary(self, sentence: AnswerSentence) -> Vocabulary:
         if sentence.number not in self._vocabularies:
             self._vocabularies[sentence.number] = self._new_vocabulary(sentence)
         return self._vocabularies[sentence.number]
 
-    def _new_vocabulary(self, sentence: Sentence) -> Vocabulary:
+    def _new_vocabulary(self, sentence: AnswerSentence) -> Vocabulary:
         span = sentence.span
         own = [span.of(self._bare), *(claim.text for claim in sentence.claims)]
         before = self._bare[max(0, span.start - _CONTEXT) : span.start]
         return Vocabulary(frozenset(facts(" ".join(own))), frozenset(facts(before)))
 
-    def _claim(self, text: str, place: Place, proposal: Proposal) -> Claim:
+    def _claim(self, text: str, place: AnchoredQuote, proposal: Proposal) -> Claim:
         rule = max(place.rules, key=lambda claim: shared(claim.span, place.span))
         span = self._widened(place)
         inside = tuple(ref for ref in place.sentence.refs if within(ref.span, span))
@@ -176,7 +176,7 @@ class _Run:
         known = tuple(each for each in self._sources if each in proposal.evidence)
         return EvidenceMap(known) if 0 < len(known) < len(self._sources) else None
 
-    def _widened(self, place: Place) -> Span:
+    def _widened(self, place: AnchoredQuote) -> Span:
         """Return the span with the citations that follow it, and the end of the sentence."""
         start, end, last = place.span.start, place.span.end, place.sentence.span.end
         for ref in place.sentence.refs:
@@ -189,7 +189,7 @@ class _Run:
             end = max(end, last)
         return Span(start, end)
 
-    def _keep(self, claim: Claim, place: Place) -> str:
+    def _keep(self, claim: Claim, place: AnchoredQuote) -> str:
         kept = self._claims[place.sentence.number]
         form = normalise(claim.text).text
         if any(normalise(each.text).text == form for each in kept):
@@ -199,7 +199,7 @@ class _Run:
 
     # --- what the rules put back ---
 
-    def result(self, replies: Mapping[Piece, Generated | Unmeasured]) -> ClaimSet:
+    def result(self, replies: Mapping[AnswerChunk, Generated | Unmeasured]) -> ClaimSet:
         """Return all claims in the order of the text."""
         claims = [claim for sentence in self._sentences for claim in self._of(sentence)]
         numbered = (replace(claim, id=f"c{number}") for number, claim in enumerate(claims, 1))
@@ -207,7 +207,7 @@ class _Run:
             self._rules, claims=tuple(numbered), extraction=self._extraction(replies.values())
         )
 
-    def _of(self, sentence: Sentence) -> list[Claim]:
+    def _of(self, sentence: AnswerSentence) -> list[Claim]:
         made = self._claims.get(sentence.number)
         if made is None:
             return list(sentence.claims)
@@ -249,7 +249,9 @@ _STOPS = re.compile(r"[\s.,;:!?\"'”’)]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _read(reply: Generated | Unmeasured, piece: Piece) -> tuple[Proposal, ...] | UnmeasuredReason:
+def _read(
+    reply: Generated | Unmeasured, piece: AnswerChunk
+) -> tuple[Proposal, ...] | UnmeasuredReason:
     """Return the claims of a reply; the reason if it has none that could be read."""
     if isinstance(reply, Unmeasured):
         return reply.reason
@@ -261,7 +263,9 @@ def _read(reply: Generated | Unmeasured, piece: Piece) -> tuple[Proposal, ...] |
         return UnmeasuredReason.MALFORMED_REPLY
 
 
-def _with_all_refs(sentence: Sentence, made: Sequence[Claim], kept: Sequence[Claim]) -> list[Claim]:
+def _with_all_refs(
+    sentence: AnswerSentence, made: Sequence[Claim], kept: Sequence[Claim]
+) -> list[Claim]:
     """Give what no claim cites any more to the last claim before it: no citation gets lost."""
     claims = sorted(made, key=lambda claim: claim.span)
     cited = {ref for claim in (*claims, *kept) for ref in claim.citations}

@@ -18,8 +18,8 @@ from veridical.pipeline.claims.endings import missed_ends
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from veridical.pipeline.claims.blocks import Block
-    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.blocks import TextBlock
+    from veridical.pipeline.claims.citations import CitationMark
 
 # nupunkt's time grows with the square of a token's or a window's length.
 _WINDOW = 8192
@@ -46,7 +46,7 @@ def split_sentences(text: str) -> list[Span]:
     return [span for block in parse_blocks(text) for span in _block_sentences(text, block)]
 
 
-def _block_sentences(text: str, block: Block) -> Iterator[Span]:
+def _block_sentences(text: str, block: TextBlock) -> Iterator[Span]:
     if block.kind is ClaimKind.CODE:
         yield from _code_lines(text, block)
     elif block.kind in {ClaimKind.TABLE_ROW, ClaimKind.HEADING}:
@@ -55,7 +55,7 @@ def _block_sentences(text: str, block: Block) -> Iterator[Span]:
         yield from sentences_of(text, block)
 
 
-def sentences_of(text: str, block: Block, known: Collection[str] = ()) -> list[Span]:
+def sentences_of(text: str, block: TextBlock, known: Collection[str] = ()) -> list[Span]:
     """Return the sentences of a block of prose."""
     span = block.span
     if not _ENDER.search(text, span.start, span.end - 1):
@@ -74,7 +74,7 @@ def mask_quote_marks(prose: str, *, quoted: bool) -> str:
     return _QUOTE_MARK.sub(lambda match: " " * len(match[0]), prose)
 
 
-def _code_lines(text: str, block: Block) -> Iterator[Span]:
+def _code_lines(text: str, block: TextBlock) -> Iterator[Span]:
     start = block.span.start
     for line in text[start : block.span.end].splitlines(keepends=True):
         if content := line.strip():
@@ -108,7 +108,7 @@ def _mark_spans(prose: str, known: Collection[str]) -> list[Span]:
     return sorted(spans)
 
 
-def _unread(prose: str, mark: Mark) -> list[Span]:
+def _unread(prose: str, mark: CitationMark) -> list[Span]:
     """Return what is not read as prose: the mark, of a link its target, of an image its `!` too."""
     span = mark.span
     if not mark.words:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.types import Span
-    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.citations import CitationMark
 
 # Stands for a removed mark while the words around it are mended; a NUL of the answer goes too.
 _HOLE = "\x00"
@@ -65,12 +65,12 @@ _DOUBLE_STOP = re.compile(r"(?<=\w)[;,:](?=[.!?]$)")
 _LOOSE_STOP = re.compile(r" (?=[.,;!?](?:\s|$))")
 
 
-def plain(text: str, span: Span, marks: Sequence[Mark], *, backticks: bool = False) -> str:
+def plain(text: str, span: Span, marks: Sequence[CitationMark], *, backticks: bool = False) -> str:
     """Return a stretch of `text` as a reader would say it; `marks` have offsets into `text`."""
     return mend(without_markup(with_holes(text, span, marks), backticks=backticks))
 
 
-def with_holes(text: str, span: Span, marks: Sequence[Mark]) -> str:
+def with_holes(text: str, span: Span, marks: Sequence[CitationMark]) -> str:
     """Return a stretch of `text` with a placeholder for each mark, and the words of links."""
     pieces: list[str] = []
     done = span.start

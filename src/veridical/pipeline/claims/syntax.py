@@ -24,7 +24,7 @@ from veridical.pipeline.claims.lexicon import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.citations import CitationMark
 
 _MAX_SUBJECT = 9
 ADVERBS = word_set(
@@ -62,7 +62,7 @@ class Token:
         return self.text[0].isupper() or self.text[0].isdigit()
 
 
-def mask_marks(prose: str, marks: Sequence[Mark]) -> str:
+def mask_marks(prose: str, marks: Sequence[CitationMark]) -> str:
     """Mask citation marks, and of links everything but their words, with NULs."""
     pieces: list[str] = []
     done = 0

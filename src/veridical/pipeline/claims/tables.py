@@ -12,10 +12,10 @@ from veridical.pipeline.claims.strip_markup import mend, with_holes, without_mar
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from veridical.pipeline.claims.citations import Mark
+    from veridical.pipeline.claims.citations import CitationMark
 
 
-def row_text(row: str, marks: Sequence[Mark], header: Sequence[str]) -> str:
+def row_text(row: str, marks: Sequence[CitationMark], header: Sequence[str]) -> str:
     """Return `City: Paris; Population: 2.1 million` for a row under its header."""
     values = [_clean(cell) for cell in cells(with_holes(row, Span(0, len(row)), marks))]
     names = [_clean(name).rstrip(":") for name in header]

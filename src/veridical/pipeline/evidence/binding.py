@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import TYPE_CHECKING, Literal
 
-from veridical.core.types import FURTHER, Binding, Passage, Piece, Span
+from veridical.core.types import FURTHER, Binding, Passage, SourceSpan, Span
 from veridical.pipeline.evidence.scrubbing import merge, near_copies, scrub
 from veridical.pipeline.evidence.tokens import estimate_tokens
 
@@ -50,7 +50,7 @@ class _Part:
     """What may be read of a sentence: all of it, but for one that only reaches into cited lines."""
 
     sentence: int
-    piece: Piece
+    piece: SourceSpan
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ class Binder:
         self._limit = len(corpus.windows) if windows == "all" else windows
         self._scrub_limit = self._limit if windows == "all" else SCRUBBED_WINDOWS
         # Most claims of an answer share their scope: it is worked out once.
-        self._scopes: dict[tuple[Piece, ...], _Scope] = {}
-        self._rests: dict[tuple[Piece, ...], _Rest] = {}
+        self._scopes: dict[tuple[SourceSpan, ...], _Scope] = {}
+        self._rests: dict[tuple[SourceSpan, ...], _Rest] = {}
 
     def bind(
         self, claim: str, citations: Sequence[Citation], always: Collection[str] = ()
@@ -109,7 +109,7 @@ class Binder:
             nearest=self._nearest(scope, scores),
         )
 
-    def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[Piece, ...]:
+    def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[SourceSpan, ...]:
         ranked = nlargest(SHOWN, scope.parts, key=lambda part: scores.sentences[part.sentence])
         return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
 
@@ -122,25 +122,25 @@ class Binder:
                 return Passage(self._corpus.text(piece), (piece,), (piece,))
         return None
 
-    def _cited(self, citations: Sequence[Citation]) -> tuple[Piece, ...]:
+    def _cited(self, citations: Sequence[Citation]) -> tuple[SourceSpan, ...]:
         pieces = {
-            Piece(citation.source, citation.region or self._whole(citation.source).span)
+            SourceSpan(citation.source, citation.region or self._whole(citation.source).span)
             for citation in citations
             if citation.source is not None
         }
         return tuple(sorted(pieces, key=lambda piece: (piece.source, piece.span)))
 
-    def _whole(self, source: str) -> Piece:
-        return Piece(source, Span(0, len(self._corpus.sources[source].text)))
+    def _whole(self, source: str) -> SourceSpan:
+        return SourceSpan(source, Span(0, len(self._corpus.sources[source].text)))
 
     # --- with the evidence ---
 
-    def _scope(self, pieces: tuple[Piece, ...]) -> _Scope:
+    def _scope(self, pieces: tuple[SourceSpan, ...]) -> _Scope:
         if pieces not in self._scopes:
             self._scopes[pieces] = _Scope(list(self._clips(pieces)), list(self._parts(pieces)))
         return self._scopes[pieces]
 
-    def _clips(self, pieces: Sequence[Piece]) -> Iterator[_Clip]:
+    def _clips(self, pieces: Sequence[SourceSpan]) -> Iterator[_Clip]:
         """Yield each window that reaches into the pieces."""
         regions = _by_source(pieces)
         for index, window in enumerate(self._corpus.windows):
@@ -156,13 +156,13 @@ class Binder:
     def _passage(self, clip: _Clip, scores: MatchScores) -> Passage:
         window = self._corpus.windows[clip.window]
         inside = self._corpus.span(window).span.common(clip.region)
-        piece, focus = Piece(window.source, inside), self._focus(window, inside, scores)
+        piece, focus = SourceSpan(window.source, inside), self._focus(window, inside, scores)
         return Passage(self._corpus.text(piece), (piece,), focus, scores.windows[clip.window])
 
-    def _blank(self, piece: Piece) -> Passage:
+    def _blank(self, piece: SourceSpan) -> Passage:
         return Passage(self._corpus.text(piece), (piece,))
 
-    def _focus(self, window: Window, inside: Span, scores: MatchScores) -> tuple[Piece, ...]:
+    def _focus(self, window: Window, inside: Span, scores: MatchScores) -> tuple[SourceSpan, ...]:
         near = [
             (scores.sentences[i], self._corpus.sentences[i].piece)
             for i in range(window.first, window.last)
@@ -260,18 +260,18 @@ class Binder:
             sum(found.values()),
         )
 
-    def _parts(self, pieces: Sequence[Piece]) -> Iterator[_Part]:
+    def _parts(self, pieces: Sequence[SourceSpan]) -> Iterator[_Part]:
         """Yield what of each sentence lies in the pieces."""
         regions = _by_source(pieces)
         for i, sentence in enumerate(self._corpus.sentences):
             whole = sentence.piece
             for region in regions.get(whole.source, ()):
                 if whole.span.overlaps(region):
-                    yield _Part(i, Piece(whole.source, whole.span.common(region)))
+                    yield _Part(i, SourceSpan(whole.source, whole.span.common(region)))
 
     # --- with the evidence scrubbed ---
 
-    def _without(self, cited: tuple[Piece, ...], scores: MatchScores) -> list[Passage]:
+    def _without(self, cited: tuple[SourceSpan, ...], scores: MatchScores) -> list[Passage]:
         """Return the best of what is left when the cited pieces are scrubbed."""
         if cited not in self._rests:
             self._rests[cited] = self._rest(cited)
@@ -290,7 +290,7 @@ class Binder:
         windows = [self._corpus.span(window) for _, window in left[: self._scrub_limit]]
         return [self._scrub(piece, rest.scrubbed) for piece in windows]
 
-    def _rest(self, cited: tuple[Piece, ...]) -> _Rest:
+    def _rest(self, cited: tuple[SourceSpan, ...]) -> _Rest:
         copies = near_copies(self._corpus, [part.sentence for part in self._parts(cited)])
         scrubbed = _by_source([*cited, *copies])
         parts = [
@@ -303,11 +303,11 @@ class Binder:
     def _with_marks(self, passage: Passage, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         """Return the stretch that two sentences begin and end if some of it was scrubbed."""
         first, last = passage.pieces[0], passage.pieces[-1]
-        stretch = Piece(first.source, Span(first.span.start, last.span.end))
+        stretch = SourceSpan(first.source, Span(first.span.start, last.span.end))
         marked = any(map(stretch.span.overlaps, scrubbed.get(first.source, ())))
         return self._scrub(stretch, scrubbed) if marked else passage
 
-    def _scrub(self, piece: Piece, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
+    def _scrub(self, piece: SourceSpan, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         inside = [
             span.common(piece.span).shift(-piece.span.start)
             for span in scrubbed.get(piece.source, ())
@@ -324,7 +324,7 @@ def _place(part: _Part) -> tuple[int, int]:
     return part.sentence, part.piece.span.start
 
 
-def _by_source(pieces: Sequence[Piece]) -> dict[str, list[Span]]:
+def _by_source(pieces: Sequence[SourceSpan]) -> dict[str, list[Span]]:
     spans: dict[str, list[Span]] = {}
     for piece in pieces:
         spans.setdefault(piece.source, []).append(piece.span)

@@ -23,7 +23,9 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NUMBERED = re.compile(r"[A-Za-z]+[-_ ]?0*(?P<number>\d+)")
 
 
-def resolve(refs: Iterable[CitationRef], sources: Mapping[str, Source]) -> tuple[Citation, ...]:
+def resolve_citations(
+    refs: Iterable[CitationRef], sources: Mapping[str, Source]
+) -> tuple[Citation, ...]:
     """Bind each reference to a source, or to none."""
     return tuple(_resolve(ref, sources) for ref in refs)
 

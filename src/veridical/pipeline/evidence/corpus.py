@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.text import normal_form
-from veridical.core.types import Piece, Span
+from veridical.core.types import SourceSpan, Span
 from veridical.pipeline.evidence.meaning import Meanings
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
@@ -47,7 +47,7 @@ _REACH = 32
 class Sentence:
     """A sentence of a source (or a slice of one that is too long for a window)."""
 
-    piece: Piece
+    piece: SourceSpan
     tokens: int
 
 
@@ -114,14 +114,16 @@ class Corpus:
             [[*chain.from_iterable(vocabulary[w.first : w.last])] for w in self.windows]
         )
 
-    def text(self, piece: Piece) -> str:
+    def text(self, piece: SourceSpan) -> str:
         """Return the text of a piece."""
         return piece.span.of(self.sources[piece.source].text)
 
-    def span(self, window: Window) -> Piece:
+    def span(self, window: Window) -> SourceSpan:
         """Return the stretch of its source that a window covers."""
         start = self.sentences[window.first].piece.span.start
-        return Piece(window.source, Span(start, self.sentences[window.last - 1].piece.span.end))
+        return SourceSpan(
+            window.source, Span(start, self.sentences[window.last - 1].piece.span.end)
+        )
 
     def rank(self, claim: str) -> MatchScores:
         """Return how well all windows and all sentences match a claim."""
@@ -162,12 +164,12 @@ class Corpus:
                 found.setdefault(_form(self.text(sentence.piece)), []).append(i)
         return found
 
-    def _is_whole(self, piece: Piece) -> bool:
+    def _is_whole(self, piece: SourceSpan) -> bool:
         """Say whether a piece ends as a sentence does, and is no slice of a longer one."""
         text, end = self.sources[piece.source].text, piece.span.end
         return bool(_WHOLE.search(self.text(piece)[-8:])) or not text[end : end + 1].strip(" \t")
 
-    def _introduced(self, piece: Piece) -> bool:
+    def _introduced(self, piece: SourceSpan) -> bool:
         text, start = self.sources[piece.source].text, piece.span.start
         return bool(_INTRODUCED.search(text[max(start - _REACH, 0) : start]))
 
@@ -181,7 +183,7 @@ class Corpus:
 
     def _sentence(self, source: Source, span: Span) -> Iterator[Sentence]:
         for part in fit(source.text, span, self.window_tokens):
-            yield Sentence(Piece(source.id, part), estimate_tokens(part.of(source.text)))
+            yield Sentence(SourceSpan(source.id, part), estimate_tokens(part.of(source.text)))
 
     def _bounds(self, first: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield sentence ranges that fill a window; neighbours share a short sentence."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veridical.core.types import Passage, Piece, Span
+from veridical.core.types import Passage, SourceSpan, Span
 from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 ROOM = 1000
 """Estimated tokens of a text; more passages than fit make several."""
 
-_Part = tuple[Piece, str]
+_Part = tuple[SourceSpan, str]
 
 
-def joined(passages: Sequence[Passage], sources: Mapping[str, Source]) -> tuple[Passage, ...]:
+def join_passages(
+    passages: Sequence[Passage], sources: Mapping[str, Source]
+) -> tuple[Passage, ...]:
     """Return what the passages hold as few passages, in the order of the sources, nothing twice."""
     if len(passages) < 2:  # noqa: PLR2004 -- nothing to join
         return tuple(passages)
@@ -54,7 +56,7 @@ def _without_overlaps(parts: Iterable[_Part], sources: Mapping[str, Source]) -> 
     source, end = "", 0
     for piece, text in parts:
         start = max(piece.span.start, end) if piece.source == source else piece.span.start
-        rest = Piece(piece.source, Span(min(start, piece.span.end), piece.span.end))
+        rest = SourceSpan(piece.source, Span(min(start, piece.span.end), piece.span.end))
         source, end = piece.source, max(start, piece.span.end)
         if text != piece.span.of(sources[piece.source].text):
             yield piece, text
@@ -77,7 +79,7 @@ def _groups(parts: Iterable[_Part]) -> Iterator[list[_Part]]:
         yield group
 
 
-def _passage(group: Sequence[_Part], focus: Iterable[Piece], relevance: float) -> Passage:
+def _passage(group: Sequence[_Part], focus: Iterable[SourceSpan], relevance: float) -> Passage:
     pieces = tuple(piece for piece, _ in group)
     return Passage(
         "\n".join(text.strip() for _, text in group),

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.text import normalise
-from veridical.core.types import Piece, Span
+from veridical.core.types import SourceSpan, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -94,7 +94,7 @@ def _emptied(value: object) -> object:
     return [_emptied(inner) for inner in value] if isinstance(value, list) else MARKER
 
 
-def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[Piece]:
+def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[SourceSpan]:
     """Return the sentences outside `cited` (indices) that say again what a cited one says.
 
     A copy is most of the other sentence, or holds most of a cited one; with the same

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
 # About what a BERT-like vocabulary makes of a text: long words and numbers fall into several
@@ -47,5 +47,5 @@ def _bare(text: str) -> str:
     if text.isascii():
         return text
     # First the marks that stand alone, as sorting thousands of them takes quadratic time.
-    decomposed = normalize("NFD", _ACCENTS.sub("", plain(text)))
+    decomposed = normalize("NFD", _ACCENTS.sub("", fold(text)))
     return normalize("NFC", _ACCENTS.sub("", decomposed))

@@ -17,7 +17,7 @@ _ROOM_TO_THINK = 8_000
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class ServerCapabilities:
     """The arguments that a server accepts; `top_logprobs` None: it gives no log-probabilities.
 
     Without them answers are sampled, each in at most `room` tokens.
@@ -42,7 +42,7 @@ class Dialect:
             arguments |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         return arguments
 
-    def after(self, refusal: str) -> Dialect | None:
+    def after(self, refusal: str) -> ServerCapabilities | None:
         """Return what to try after a refusal; None if it is about something else."""
         if "output limit" in refusal:
             return self.roomier()
@@ -55,7 +55,7 @@ class Dialect:
             return replace(self, temperature=False)
         return None
 
-    def roomier(self) -> Dialect | None:
+    def roomier(self) -> ServerCapabilities | None:
         """Return what to try with a model that thinks first; None if that was tried."""
         if self.sampled and self.room >= _ROOM_TO_THINK:
             return None

@@ -58,7 +58,7 @@ class SelfCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class WeightsCard:
     """Names, labels, limits and checksums of one set of weights.
 
     `certainty` tells sure verdicts (`training/certainty.py` writes it); None if nothing was fitted.
@@ -89,7 +89,7 @@ class Card:
                 raise BackendError(msg, hint=_REINSTALL)
 
 
-def load_card(name: str) -> Card:
+def load_card(name: str) -> WeightsCard:
     """Read the card `name`; `BackendError` if there is none or it is malformed."""
     path = WEIGHTS / f"{name}.json"
     try:
@@ -104,13 +104,13 @@ def load_card(name: str) -> Card:
         raise BackendError(msg, hint=_REINSTALL) from None
 
 
-def _parse(raw: dict[str, Any]) -> Card:
+def _parse(raw: dict[str, Any]) -> WeightsCard:
     calibration = raw["calibration"]
     first, second, third = raw["labels"]
     bias = calibration["bias"]
     check = raw["check"]
     one, two, three = map(float, check["logits"])
-    return Card(
+    return WeightsCard(
         name=raw["name"],
         weights=WEIGHTS / raw["weights"],
         tokenizer=WEIGHTS / raw["tokenizer"],

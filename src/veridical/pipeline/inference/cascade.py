@@ -25,16 +25,16 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from veridical.core.assessment import Savings
+from veridical.core.assessment import CascadeUsage
 from veridical.core.measurements import (
     BackendInfo,
-    Billed,
+    BilledFailure,
+    CascadeBranch,
     Estimate,
     Estimator,
     Measurement,
     Query,
     Reads,
-    Stage,
     Taken,
     Unmeasured,
     ensure_probability,
@@ -99,7 +99,7 @@ class Cascade:
         _ensure_band(low, high, first.info)
         self._first, self._second = first, second
         self._low, self._high = low, high
-        self._savings = Savings()
+        self._savings = CascadeUsage()
         self._counting = threading.Lock()
 
     @property
@@ -124,7 +124,7 @@ class Cascade:
         return estimators_of(self._first) | estimators_of(self._second)
 
     @property
-    def savings(self) -> Savings:
+    def savings(self) -> CascadeUsage:
         """How often each backend was asked since the cascade was made."""
         return self._savings
 
@@ -140,11 +140,11 @@ class Cascade:
         }
         second = _each_once(doubts, await self._ask_second(list(dict.fromkeys(doubts.values()))))
         measured = [
-            self._choose(one, second[i]) if i in second else replace(one, stage=Stage.FIRST)
+            self._choose(one, second[i]) if i in second else replace(one, stage=CascadeBranch.FIRST)
             for i, one in enumerate(first)
         ]
         with self._counting:
-            self._savings += Savings.of(measured)
+            self._savings += CascadeUsage.of(measured)
         return measured
 
     async def _ask_second(self, queries: Sequence[Query]) -> dict[Query, Measurement]:
@@ -173,17 +173,17 @@ class Cascade:
         if isinstance(first, Estimate) and isinstance(second, Estimate):
             return self._pooled(first, second)
         if isinstance(first, Estimate) and self._read_alike(first, self._first):
-            return _with(replace(first, stage=Stage.STOOD_IN), second)
+            return _with(replace(first, stage=CascadeBranch.STOOD_IN), second)
         if isinstance(second, Estimate) and not self._read_alike(second, self._second):
-            return _with(replace(first, stage=Stage.SECOND), second)
-        return _with(replace(second, stage=Stage.SECOND), first)
+            return _with(replace(first, stage=CascadeBranch.SECOND), second)
+        return _with(replace(second, stage=CascadeBranch.SECOND), first)
 
     def _pooled(self, first: Estimate, second: Estimate) -> Estimate:
         return replace(
             pooled(first, second),
             model=f"{first.model}+{second.model}",
             fingerprint=self.info.fingerprint,
-            stage=Stage.SECOND,
+            stage=CascadeBranch.SECOND,
             latency_ms=_sum(first.latency_ms, second.latency_ms),
             **_taken(first, second),
         )
@@ -195,7 +195,7 @@ def _with(kept: Measurement, other: Measurement) -> Measurement:
     if took == taken(kept):
         return kept
     if isinstance(kept, Unmeasured):
-        return Billed.of(kept, took)
+        return BilledFailure.of(kept, took)
     return replace(kept, tokens=took.tokens, cost_usd=took.cost_usd, cached=False)
 
 
@@ -216,7 +216,7 @@ def _each_once(
         if query in counted and isinstance(answer, Estimate):
             answer = replace(answer, latency_ms=0.0, tokens=0, cost_usd=0.0)
         elif query in counted and isinstance(answer, Unmeasured):
-            answer = Billed.of(answer, Taken())
+            answer = BilledFailure.of(answer, Taken())
         found[i] = answer
         counted.add(query)
     return found

@@ -16,7 +16,7 @@ import anyio
 
 from veridical.core.measurements import (
     BackendInfo,
-    Billed,
+    BilledFailure,
     Estimate,
     Estimator,
     Measurement,
@@ -27,7 +27,7 @@ from veridical.core.measurements import (
 )
 from veridical.pipeline.inference.claude_client import make_client, make_http_client
 from veridical.pipeline.inference.claude_messages import (
-    Reply,
+    ClaudeReply,
     digest,
     most_tokens,
     prompt_fingerprint,
@@ -35,9 +35,9 @@ from veridical.pipeline.inference.claude_messages import (
     request,
     shuffled,
 )
-from veridical.pipeline.inference.clients import Room, ensure_positive
+from veridical.pipeline.inference.clients import ConnectionLimiter, ensure_positive
 from veridical.pipeline.inference.failures import unbilled, unmeasured_error
-from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
+from veridical.pipeline.inference.prices import Bill, Usage, UsageBound, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.sampling import Plan, sample_many
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from anthropic import AsyncAnthropic
 
-    from veridical.pipeline.inference.prompts import Answer
+    from veridical.pipeline.inference.prompts import AnswerWord
 
 DEFAULT_MODEL = "haiku"
 MODELS = {"haiku": "claude-haiku-5-5"}
@@ -115,7 +115,7 @@ class Claude:
         model = MODELS.get(model, model)
         self._plan = plan or Plan()
         self._client = make_client(base_url, api_key, timeout_s)
-        self._room = Room(concurrency)
+        self._room = ConnectionLimiter(concurrency)
         self._timeout_s = timeout_s
         self.claims_per_request = claims_per_request
         self._price = price or partial(cost_usd, model)
@@ -130,14 +130,14 @@ class Claude:
         )
 
     @property
-    def most(self) -> Most:
+    def most(self) -> UsageBound:
         """What a claim may take at most: all samples, once they have failed with others at first.
 
         Nobody answers that: so the first ones are `plan.minimum`.
         """
         alone = self.claims_per_request == 1
         requests = self._plan.maximum + (0 if alone else self._plan.minimum)
-        return Most(requests, most_tokens(self.info.model, 1))
+        return UsageBound(requests, most_tokens(self.info.model, 1))
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
@@ -181,7 +181,7 @@ class Claude:
 
     async def _measure(
         self,
-        ask: Callable[[Query, Sequence[str], Sequence[int]], Awaitable[Reply]],
+        ask: Callable[[Query, Sequence[str], Sequence[int]], Awaitable[ClaudeReply]],
         batch: Sequence[Query],
         bills: Sequence[Bill],
     ) -> list[Measurement]:
@@ -189,7 +189,9 @@ class Claude:
         claims = [query.claim for query in batch]
         seed = digest("\n".join([batch[0].context, *claims])).hex()
 
-        async def sample(number: int, indices: Sequence[int]) -> Mapping[int, Answer] | Unmeasured:
+        async def sample(
+            number: int, indices: Sequence[int]
+        ) -> Mapping[int, AnswerWord] | Unmeasured:
             order = shuffled(indices, claims, f"{seed}{number}")
             reply = await ask(batch[0], [claims[i] for i in order], order)
             for share, i in enumerate(order):
@@ -214,7 +216,7 @@ class Claude:
         query: Query,
         claims: Sequence[str],
         order: Sequence[int],
-    ) -> Reply:
+    ) -> ClaudeReply:
         arguments = request(self.info.model, query, claims)
         try:
             async with limiter:
@@ -223,7 +225,7 @@ class Claude:
                     body = await response.text()
         except Exception as error:  # noqa: BLE001 -- a failing request is a value
             usage = Usage(0, 0) if unbilled(error) else None
-            return Reply(unmeasured_error(error), usage)
+            return ClaudeReply(unmeasured_error(error), usage)
         return read_reply(body, order)
 
 
@@ -251,7 +253,7 @@ def _each_paid_once(
     seen: set[Query] = set()
     for query in queries:
         measurement = found[query]
-        if isinstance(measurement, Estimate | Billed) and query in seen:
+        if isinstance(measurement, Estimate | BilledFailure) and query in seen:
             measurement = replace(measurement, tokens=0, cost_usd=0.0)
         yield measurement
         seen.add(query)

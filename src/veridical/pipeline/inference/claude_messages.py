@@ -19,7 +19,7 @@ from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference import prompts
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prices import Usage
-from veridical.pipeline.inference.prompts import Answer, prompt_for
+from veridical.pipeline.inference.prompts import AnswerWord, prompt_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ SCHEMA: dict[str, object] = {
                 "type": "object",
                 "properties": {
                     "claim": {"type": "integer"},
-                    "answer": {"type": "string", "enum": [answer.value for answer in Answer]},
+                    "answer": {"type": "string", "enum": [answer.value for answer in AnswerWord]},
                 },
                 "required": ["claim", "answer"],
                 "additionalProperties": False,
@@ -72,13 +72,13 @@ _BETWEEN_TOOLS = re.compile(r"claude-sonnet-5-5(?:-\d{8})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ClaudeReply:
     """What one request came to: an answer for each claim that has one, by position, or a failure.
 
     `usage` is None if it is unknown what was charged.
     """
 
-    answers: Mapping[int, Answer] | Unmeasured
+    answers: Mapping[int, AnswerWord] | Unmeasured
     usage: Usage | None
 
 
@@ -146,7 +146,7 @@ def thinking_for(model: str) -> str | None:
     return "disabled" if _WITHOUT_THINKING.fullmatch(model) else None
 
 
-def read_reply(body: str | bytes, order: Sequence[int]) -> Reply:
+def read_reply(body: str | bytes, order: Sequence[int]) -> ClaudeReply:
     """Return what the body of a reply says; `order` is which claim each number stands for.
 
     A claim that is missing, or has two different answers, has none. A reply that is cut off,
@@ -155,13 +155,15 @@ def read_reply(body: str | bytes, order: Sequence[int]) -> Reply:
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):  # RecursionError: thousands of brackets
-        return Reply(malformed("the reply is not JSON"), None)
+        return ClaudeReply(malformed("the reply is not JSON"), None)
     if not isinstance(message, dict):
-        return Reply(malformed("the reply is no message"), None)
-    return Reply(_answers(message, order), usage_of(message.get("usage")))
+        return ClaudeReply(malformed("the reply is no message"), None)
+    return ClaudeReply(_answers(message, order), usage_of(message.get("usage")))
 
 
-def _answers(message: dict[str, Any], order: Sequence[int]) -> Mapping[int, Answer] | Unmeasured:
+def _answers(
+    message: dict[str, Any], order: Sequence[int]
+) -> Mapping[int, AnswerWord] | Unmeasured:
     match message.get("stop_reason"):
         case "refusal":
             return malformed("the model refuses")
@@ -172,7 +174,7 @@ def _answers(message: dict[str, Any], order: Sequence[int]) -> Mapping[int, Answ
     items = _items(message.get("content"))
     if items is None:
         return malformed("the reply has no list of answers")
-    given: dict[int, set[Answer]] = {}
+    given: dict[int, set[AnswerWord]] = {}
     for item in items:
         number, answer = _item(item)
         if answer and number in range(1, len(order) + 1):
@@ -192,14 +194,14 @@ def _items(content: object) -> list[Any] | None:
     return items if isinstance(items, list) else None
 
 
-def _item(item: object) -> tuple[int, Answer | None]:
+def _item(item: object) -> tuple[int, AnswerWord | None]:
     if not isinstance(item, dict):
         return 0, None
     number, word = item.get("claim"), item.get("answer")
     if not isinstance(number, int) or isinstance(number, bool):
         return 0, None
     word = word.strip().upper() if isinstance(word, str) else ""
-    return number, Answer(word) if word in Answer.__members__ else None
+    return number, AnswerWord(word) if word in AnswerWord.__members__ else None
 
 
 def usage_of(raw: object) -> Usage | None:

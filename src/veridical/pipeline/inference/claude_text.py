@@ -30,7 +30,7 @@ from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.completions import Completion
 from veridical.pipeline.inference.failures import malformed, unmeasured_error
 from veridical.pipeline.inference.openai_text import generated
-from veridical.pipeline.inference.prices import Most, Usage, cost_usd
+from veridical.pipeline.inference.prices import Usage, UsageBound, cost_usd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,9 +79,9 @@ class ClaudeText:
         self.fingerprint = str(self._client.base_url)
 
     @property
-    def most(self) -> Most:
+    def most(self) -> UsageBound:
         """What a text may take at most: a request, with the room to think."""
-        return Most(further_output_tokens=room_to_think(self.info.model))
+        return UsageBound(further_output_tokens=room_to_think(self.info.model))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes."""

@@ -25,7 +25,7 @@ NO_KEY = "none"
 _numbers = itertools.count()
 
 
-class Room:
+class ConnectionLimiter:
     """Room for so many requests at once: for all calls together that one event loop runs."""
 
     def __init__(self, requests: int) -> None:

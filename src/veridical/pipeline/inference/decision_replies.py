@@ -18,7 +18,7 @@ _LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class DecisionReply:
     """What came back: the probabilities of the options by the name of the question.
 
     `model`, `usage` and `cost_usd` are those of the whole request, None where unknown.
@@ -45,7 +45,7 @@ def parsed(content: bytes) -> object:
 
 def read_envelope(
     raw: object, answers: Mapping[str, Mapping[str, object] | Unmeasured] | None
-) -> Reply | Unmeasured:
+) -> DecisionReply | Unmeasured:
     """Return answers with what the JSON of their reply says of model, tokens and cost.
 
     `answers` is None if the reply has none: then it is a failure that a gateway passes on with a
@@ -57,7 +57,7 @@ def read_envelope(
         error = raw.get("error")
         return _passed_on(error) if isinstance(error, dict) else malformed("no answers")
     model, usage = raw.get("model"), raw.get("usage")
-    return Reply(
+    return DecisionReply(
         answers=answers,
         model=model if isinstance(model, str) and _nameable(model) else None,
         usage=usage_of(usage),
@@ -65,7 +65,9 @@ def read_envelope(
     )
 
 
-def priced(reply: Reply | Unmeasured, price: Callable[[Usage], float | None]) -> Reply | Unmeasured:
+def priced(
+    reply: DecisionReply | Unmeasured, price: Callable[[Usage], float | None]
+) -> DecisionReply | Unmeasured:
     """Return a reply with its cost by the price, unless the service states one."""
     if isinstance(reply, Unmeasured) or reply.usage is None or reply.cost_usd is not None:
         return reply

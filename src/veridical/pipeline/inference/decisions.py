@@ -1,7 +1,7 @@
 """Puts queries to a decision model: one request for the claims of one context, in parallel.
 
 What a format looks like on the wire is the business of the backend, which hands in a function that
-sends one `Batch` and returns a `Reply`.
+sends one `Batch` and returns a `DecisionReply`.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from veridical.core.measurements import BackendInfo
     from veridical.core.ports import Backend
-    from veridical.pipeline.inference.decision_replies import Reply
+    from veridical.pipeline.inference.decision_replies import DecisionReply
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How requests are sent: `timeout_s` seconds for each, `concurrency` of them at once.
 
     `claims_per_request` is the most that one request may carry. `ConfigurationError` unless all are
@@ -52,7 +52,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ClaimQuestion:
     """The question about one claim; `places` are the queries that ask it."""
 
     name: str
@@ -66,7 +66,7 @@ class Batch:
     """What one request carries: a context to judge by, and questions, the shortest first."""
 
     state: str = field(repr=False)
-    choices: tuple[Choice, ...]
+    choices: tuple[ClaimQuestion, ...]
 
     def halves(self) -> tuple[Batch, Batch]:
         """Return the shorter half of the questions and the longer one."""
@@ -93,9 +93,9 @@ def batches(queries: Sequence[Query], claims_per_request: int) -> list[Batch]:
     ]
 
 
-def _choices(queries: Sequence[Query], places: Mapping[str, Sequence[int]]) -> list[Choice]:
+def _choices(queries: Sequence[Query], places: Mapping[str, Sequence[int]]) -> list[ClaimQuestion]:
     choices = [
-        Choice(name, instructions_for(query), options_for(query), tuple(same))
+        ClaimQuestion(name, instructions_for(query), options_for(query), tuple(same))
         for name, same in places.items()
         for query in [queries[same[0]]]
     ]
@@ -104,9 +104,9 @@ def _choices(queries: Sequence[Query], places: Mapping[str, Sequence[int]]) -> l
 
 async def decide(
     queries: Sequence[Query],
-    ask: Callable[[Batch], Awaitable[Reply | Unmeasured]],
+    ask: Callable[[Batch], Awaitable[DecisionReply | Unmeasured]],
     info: BackendInfo,
-    limits: Limits,
+    limits: RequestLimits,
     room: anyio.CapacityLimiter,
 ) -> list[Measurement]:
     """Return one measurement per query, in order; whatever goes wrong with a request is a value.
@@ -141,10 +141,10 @@ async def decide(
 
 
 async def _timed(
-    ask: Callable[[Batch], Awaitable[Reply | Unmeasured]], batch: Batch, timeout_s: float
-) -> tuple[Reply | Unmeasured, float]:
+    ask: Callable[[Batch], Awaitable[DecisionReply | Unmeasured]], batch: Batch, timeout_s: float
+) -> tuple[DecisionReply | Unmeasured, float]:
     started = perf_counter()
-    outcome: Reply | Unmeasured
+    outcome: DecisionReply | Unmeasured
     try:
         with anyio.fail_after(timeout_s):
             outcome = await ask(batch)
@@ -154,7 +154,7 @@ async def _timed(
 
 
 def _measurements(
-    batch: Batch, outcome: Reply | Unmeasured, info: BackendInfo, latency_ms: float
+    batch: Batch, outcome: DecisionReply | Unmeasured, info: BackendInfo, latency_ms: float
 ) -> Iterator[tuple[int, Measurement]]:
     """Yield the measurement of each query of a batch with its place."""
     if isinstance(outcome, Unmeasured):
@@ -186,7 +186,7 @@ def _measurements(
             )
 
 
-def _reading(reply: Reply, choice: Choice) -> Distribution | Unmeasured:
+def _reading(reply: DecisionReply, choice: ClaimQuestion) -> Distribution | Unmeasured:
     answer = reply.answers.get(choice.name)
     if answer is None:
         return malformed("the reply misses the claim")

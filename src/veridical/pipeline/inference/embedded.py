@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import anyio.to_thread
 
-from veridical.core.homoglyphs import plain
+from veridical.core.homoglyphs import fold
 from veridical.core.language import is_foreign
 from veridical.core.measurements import (
     BackendInfo,
@@ -29,7 +29,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.card import DEFAULT_MODEL, Card, load_card
+from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ _engines_lock = threading.Lock()
 class _Engine:
     """One loaded set of weights; shared by the whole process."""
 
-    card: Card
+    card: WeightsCard
     session: InferenceSession
     tokenizer: Tokenizer
 
@@ -89,7 +89,7 @@ class EmbeddedVerifier:
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
-        foreign = [any(map(is_foreign, map(plain, (q.claim, q.context)))) for q in queries]
+        foreign = [any(map(is_foreign, map(fold, (q.claim, q.context)))) for q in queries]
         pairs = zip(queries, foreign, strict=True)
         read = iter(await self._read([query for query, is_other in pairs if not is_other]))
         return [_FOREIGN if is_other else next(read) for is_other in foreign]
@@ -123,7 +123,7 @@ def _usable_processors() -> int:
     return os.cpu_count() or 1
 
 
-def _engine(card: Card) -> _Engine:
+def _engine(card: WeightsCard) -> _Engine:
     """Load the weights once per process; `BackendError` if they are damaged."""
     with _engines_lock:
         if card.name not in _engines:
@@ -132,7 +132,7 @@ def _engine(card: Card) -> _Engine:
         return _engines[card.name]
 
 
-def _load(card: Card) -> _Engine:
+def _load(card: WeightsCard) -> _Engine:
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -172,7 +172,7 @@ def _ensure_right(engine: _Engine) -> None:
 
 
 def _encode(engine: _Engine, queries: Sequence[Query]) -> list[Encoding]:
-    pairs = [(plain(query.context), plain(query.claim)) for query in queries]
+    pairs = [(fold(query.context), fold(query.claim)) for query in queries]
     return engine.tokenizer.encode_batch(pairs)
 
 
@@ -198,7 +198,7 @@ def _run(engine: _Engine, tokens: Sequence[int]) -> Any:  # noqa: ANN401 -- a nu
     return engine.session.run(["logits"], inputs)[0][0]
 
 
-def _estimate(card: Card, logits: Any, tokens: int, latency_ms: float) -> Measurement:  # noqa: ANN401
+def _estimate(card: WeightsCard, logits: Any, tokens: int, latency_ms: float) -> Measurement:  # noqa: ANN401
     import numpy as np
 
     calibration = card.calibration

@@ -33,7 +33,7 @@ from veridical.core.measurements import (
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.llama_cpp import (
-    Engine,
+    LlamaModel,
     Load,
     Messages,
     Tokens,
@@ -92,7 +92,7 @@ class Gguf:
         self._load = load
         self._timeout_s = timeout_s
         self._top_logprobs = top_logprobs
-        self._engine: Engine | None = None
+        self._engine: LlamaModel | None = None
         self._last = ""
         self._counting = threading.Lock()
         self._tokens = Tokens()
@@ -136,13 +136,13 @@ class Gguf:
         """
         self._engine = None
 
-    def _open(self) -> Engine:
+    def _open(self) -> LlamaModel:
         # Two threads that come here at once get the same model: `shared` sees to that.
         self._engine = engine = self._engine or shared(self._load)
         return engine
 
     async def _measure(
-        self, engine: Engine, prompt: Prompt, limiter: anyio.CapacityLimiter
+        self, engine: LlamaModel, prompt: Prompt, limiter: anyio.CapacityLimiter
     ) -> Measurement:
         started = perf_counter()
         stop = threading.Event()

@@ -26,7 +26,7 @@ from veridical.core.measurements import (
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.gguf import file_digest, processors
-from veridical.pipeline.inference.llama_cpp import Engine, Load, shared, xllamacpp
+from veridical.pipeline.inference.llama_cpp import LlamaModel, Load, shared, xllamacpp
 from veridical.pipeline.inference.openai_text import ReplyFormat, chat, generated, response_format
 from veridical.pipeline.inference.prices import Usage
 
@@ -63,7 +63,7 @@ class GgufText:
         xllamacpp()  # if it is missing, that is to be known at once
         self._load = load
         self._timeout_s = timeout_s
-        self._engine: Engine | None = None
+        self._engine: LlamaModel | None = None
         self.info = TextModelInfo("gguf", load.path.name)
         self.fingerprint = repr((file_digest(load.path), load.context_tokens))
 

@@ -74,7 +74,7 @@ _leaving = threading.Event()
 """Set when the process ends: a request under way stops after its batch, none begins."""
 
 
-class Engine:
+class LlamaModel:
     """A loaded model. Any thread may ask it; while one does, the others wait."""
 
     def __init__(self, server: Any) -> None:  # noqa: ANN401 -- xllamacpp has no types
@@ -173,7 +173,7 @@ def _request(messages: Messages, top_logprobs: int, *, cached: bool) -> dict[str
     }
 
 
-_engines: WeakValueDictionary[Load, Engine] = WeakValueDictionary()
+_engines: WeakValueDictionary[Load, LlamaModel] = WeakValueDictionary()
 _engines_lock = threading.Lock()
 
 
@@ -183,7 +183,7 @@ def _leave() -> None:
         engine.leave()
 
 
-def shared(load: Load) -> Engine:
+def shared(load: Load) -> LlamaModel:
     """Return the model that the whole process shares; it lives as long as somebody holds it.
 
     `BackendError` if the file cannot be loaded, `MissingExtraError` without xllamacpp.
@@ -191,7 +191,7 @@ def shared(load: Load) -> Engine:
     with _engines_lock:
         engine = _engines.get(load)
         if engine is None:
-            engine = _engines[load] = Engine(start(load))
+            engine = _engines[load] = LlamaModel(start(load))
         return engine
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
-from veridical.pipeline.inference.prompts import Answer
+from veridical.pipeline.inference.prompts import AnswerWord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,13 +26,13 @@ _WORD = re.compile(r"[\W\d_ĠĊ]*([A-Za-z]+)[\W\d_]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TokenProbabilities:
     """P of each answer, given that it is one of the three, and bounds for P(YES).
 
     `mass` is what the answers' spellings hold of all probability; it has been renormalised away.
     """
 
-    probabilities: Mapping[Answer, float]
+    probabilities: Mapping[AnswerWord, float]
     low: float
     high: float
     mass: float
@@ -47,9 +47,9 @@ class Reading:
     ) -> Estimate:
         """Return the estimate of the backend `info`: YES supports, NO contradicts."""
         return Estimate(
-            supported=self.probabilities[Answer.YES],
-            contradicted=self.probabilities[Answer.NO],
-            not_in_context=self.probabilities[Answer.UNSURE],
+            supported=self.probabilities[AnswerWord.YES],
+            contradicted=self.probabilities[AnswerWord.NO],
+            not_in_context=self.probabilities[AnswerWord.UNSURE],
             low=self.low,
             high=self.high,
             estimator=info.estimator,
@@ -61,7 +61,7 @@ class Reading:
         )
 
 
-def read_logprobs(top: Iterable[tuple[str, float]]) -> Reading | Unmeasured:
+def read_logprobs(top: Iterable[tuple[str, float]]) -> TokenProbabilities | Unmeasured:
     """Return what the most probable first tokens say.
 
     `top` holds pairs of token and natural log-probability, in any order. Every spelling of an
@@ -71,7 +71,7 @@ def read_logprobs(top: Iterable[tuple[str, float]]) -> Reading | Unmeasured:
     `LEAST_MASS` of it.
     """
     listed: list[float] = []
-    found: dict[Answer, list[float]] = {answer: [] for answer in Answer}
+    found: dict[AnswerWord, list[float]] = {answer: [] for answer in AnswerWord}
     for token, logprob in top:
         probability = math.exp(min(logprob, 1.0))  # above 0 it is none, and exp(1000) overflows
         listed.append(probability)
@@ -88,19 +88,19 @@ def read_logprobs(top: Iterable[tuple[str, float]]) -> Reading | Unmeasured:
     return _reading(held, mass, rest=max(0.0, 1.0 - total))
 
 
-def answer_of(token: str) -> Answer | None:
+def answer_of(token: str) -> AnswerWord | None:
     """Return the answer that a token spells or begins; None if it is none."""
     word = _WORD.fullmatch(token)
     if word is None:
         return None
     # No two answers begin with the same letter, so at most one fits.
-    return next((answer for answer in Answer if answer.startswith(word[1].upper())), None)
+    return next((answer for answer in AnswerWord if answer.startswith(word[1].upper())), None)
 
 
-def _reading(held: Mapping[Answer, float], mass: float, rest: float) -> Reading:
-    yes = held[Answer.YES]
+def _reading(held: Mapping[AnswerWord, float], mass: float, rest: float) -> TokenProbabilities:
+    yes = held[AnswerWord.YES]
     supported = min(yes / mass, 1.0)
-    return Reading(
+    return TokenProbabilities(
         probabilities={answer: min(share / mass, 1.0) for answer, share in held.items()},
         # With nothing left over these are the same number, but for rounding.
         low=min(yes / (mass + rest), supported),

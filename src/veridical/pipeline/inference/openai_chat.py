@@ -2,8 +2,8 @@
 
 OpenAI, vLLM, llama.cpp, Ollama and LM Studio agree on the shape of a request but not on every
 argument. The backend begins with what most of them accept and gives way when a server refuses; what
-worked is remembered (`Dialect`). A server or a model that gives no log-probabilities is asked
-repeatedly for its answer (`sampling`).
+worked is remembered (`ServerCapabilities`). A server or a model that gives no log-probabilities is
+asked repeatedly for its answer (`sampling`).
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.capabilities import Dialect, refusal_of
+from veridical.pipeline.inference.capabilities import ServerCapabilities, refusal_of
 from veridical.pipeline.inference.clients import (
-    Room,
+    ConnectionLimiter,
     ensure_positive,
     openai_client,
     openai_connections,
 )
 from veridical.pipeline.inference.completions import Completion, parse_completion
 from veridical.pipeline.inference.failures import malformed, unbilled, unmeasured_error
-from veridical.pipeline.inference.logprobs import Reading, read_logprobs
-from veridical.pipeline.inference.prices import Bill, Most, Usage, cost_usd
+from veridical.pipeline.inference.logprobs import TokenProbabilities, read_logprobs
+from veridical.pipeline.inference.prices import Bill, Usage, UsageBound, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
 from veridical.pipeline.inference.sampling import Plan, answer_in, sample
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
 
-    from veridical.pipeline.inference.prompts import Answer
+    from veridical.pipeline.inference.prompts import AnswerWord
     from veridical.pipeline.inference.sampling import Tally
 
 NO_LOGPROBS = Unmeasured(UnmeasuredReason.BACKEND_ERROR, "no log-probabilities")
@@ -124,10 +124,10 @@ class OpenAIChat:
         ensure_positive(top_logprobs=top_logprobs, concurrency=concurrency, timeout_s=timeout_s)
         self._client = openai_client("openai", base_url, api_key, timeout_s)
         self._concurrency = concurrency
-        self._room = Room(concurrency)
+        self._room = ConnectionLimiter(concurrency)
         self._timeout_s = timeout_s
         self._extra_body = dict(extra_body or {})
-        self._dialect = Dialect(top_logprobs)
+        self._dialect = ServerCapabilities(top_logprobs)
         self._has_logprobs = False
         self._without_logprobs = 0
         self._answered = False  # by log-probabilities, or by a sample in the room that it had
@@ -151,15 +151,15 @@ class OpenAIChat:
         return frozenset({Estimator.LOGPROBS} | sampled)
 
     @property
-    def most(self) -> Most:
+    def most(self) -> UsageBound:
         """What a claim may take at most: a request for log-probabilities, and all samples.
 
         Any reply may lack them. A model that thinks, which its first sample shows, has that one
         taken again with room to.
         """
         if self._plan is None:
-            return Most()
-        return Most(self._plan.maximum + 2, self._dialect.room, certain=self._answered)
+            return UsageBound()
+        return UsageBound(self._plan.maximum + 2, self._dialect.room, certain=self._answered)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
@@ -170,7 +170,7 @@ class OpenAIChat:
         # Those with one context follow each other, so that a server finds it in its prefix cache.
         order = iter(sorted(range(len(queries)), key=lambda i: prompts[i].context))
 
-        async def work(line: _Line) -> None:
+        async def work(line: _ClientPool) -> None:
             for i in order:
                 results[i] = await self._measure(line, prompts[i])
 
@@ -192,7 +192,7 @@ class OpenAIChat:
         but = f", but {reading.detail}" if isinstance(reading, Unmeasured) else ""
         return Probe(ok=True, detail=f"answers with log-probabilities{but}", logprobs=True)
 
-    async def _probe_samples(self, line: _Line, prompt: Prompt, bill: Bill) -> Probe:
+    async def _probe_samples(self, line: _ClientPool, prompt: Prompt, bill: Bill) -> Probe:
         detail = "answers without log-probabilities"
         if self._plan is None:
             return Probe(ok=False, detail=f"{detail}, and sampling is off", logprobs=False)
@@ -204,15 +204,15 @@ class OpenAIChat:
         return Probe(ok=True, detail=f"{detail}; {samples}", logprobs=False)
 
     @asynccontextmanager
-    async def _open(self) -> AsyncIterator[_Line]:
+    async def _open(self) -> AsyncIterator[_ClientPool]:
         """Open a client of its own for one call: connections belong to one event loop."""
         async with self._client.copy(http_client=openai_connections()) as client:
-            yield _Line(client, self._room.here())
+            yield _ClientPool(client, self._room.here())
 
-    async def _measure(self, line: _Line, prompt: Prompt) -> Measurement:
+    async def _measure(self, line: _ClientPool, prompt: Prompt) -> Measurement:
         started = perf_counter()
         bill = Bill(self._price)
-        found: Reading | Tally | Unmeasured = await self._read(line, prompt, bill)
+        found: TokenProbabilities | Tally | Unmeasured = await self._read(line, prompt, bill)
         if found is NO_LOGPROBS and self._plan is not None:
             found = await self._sample(line, prompt, bill, self._plan)
         if isinstance(found, Unmeasured):
@@ -222,7 +222,9 @@ class OpenAIChat:
             self.info, latency_ms=latency_ms, tokens=bill.tokens, cost_usd=bill.cost_usd
         )
 
-    async def _read(self, line: _Line, prompt: Prompt, bill: Bill) -> Reading | Unmeasured:
+    async def _read(
+        self, line: _ClientPool, prompt: Prompt, bill: Bill
+    ) -> TokenProbabilities | Unmeasured:
         """Return what the log-probabilities say; `NO_LOGPROBS` if the server gives none."""
         completion = await self._ask(line, prompt, bill, self._dialect)
         if isinstance(completion, Unmeasured):
@@ -243,7 +245,7 @@ class OpenAIChat:
         return read_logprobs(completion.top)
 
     async def _sample(
-        self, line: _Line, prompt: Prompt, bill: Bill, plan: Plan
+        self, line: _ClientPool, prompt: Prompt, bill: Bill, plan: Plan
     ) -> Tally | Unmeasured:
         """Return how often each answer was given."""
         return await sample(
@@ -254,10 +256,10 @@ class OpenAIChat:
         )
 
     async def _answer(
-        self, line: _Line, prompt: Prompt, bill: Bill, number: int
-    ) -> Answer | Unmeasured:
+        self, line: _ClientPool, prompt: Prompt, bill: Bill, number: int
+    ) -> AnswerWord | Unmeasured:
         """Return the answer that sample `number` gives."""
-        dialect: Dialect | None = replace(self._dialect, top_logprobs=None)
+        dialect: ServerCapabilities | None = replace(self._dialect, top_logprobs=None)
         while dialect is not None:
             completion = await self._ask(line, prompt, bill, dialect, number)
             if isinstance(completion, Unmeasured):
@@ -273,10 +275,15 @@ class OpenAIChat:
         return malformed("the reply does not begin with an answer")
 
     async def _ask(
-        self, line: _Line, prompt: Prompt, bill: Bill, dialect: Dialect, number: int | None = None
+        self,
+        line: _ClientPool,
+        prompt: Prompt,
+        bill: Bill,
+        dialect: ServerCapabilities,
+        number: int | None = None,
     ) -> Completion | Unmeasured:
         """Ask once, giving way to refusals; `number` is that of a sample, None if it is none."""
-        further: Dialect | None = dialect
+        further: ServerCapabilities | None = dialect
         while further is not None and further.sampled == (number is not None):
             dialect = further
             try:
@@ -297,14 +304,14 @@ class OpenAIChat:
         self._dialect = further or self._dialect
         return NO_LOGPROBS
 
-    def _learn(self, dialect: Dialect) -> None:
+    def _learn(self, dialect: ServerCapabilities) -> None:
         """Remember what worked; a sample says nothing of log-probabilities."""
         if dialect.sampled:
             dialect = replace(dialect, top_logprobs=self._dialect.top_logprobs)
         self._dialect = dialect
 
     async def _post(
-        self, client: AsyncOpenAI, prompt: Prompt, dialect: Dialect, number: int | None
+        self, client: AsyncOpenAI, prompt: Prompt, dialect: ServerCapabilities, number: int | None
     ) -> bytes:
         response = await client.chat.completions.with_raw_response.create(
             model=self.info.model,
@@ -317,7 +324,7 @@ class OpenAIChat:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ClientPool:
     """The connections of one call, and the room that it shares with others."""
 
     client: AsyncOpenAI

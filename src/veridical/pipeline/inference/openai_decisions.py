@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.clients import Room, openai_client, openai_connections
+from veridical.pipeline.inference.clients import (
+    ConnectionLimiter,
+    openai_client,
+    openai_connections,
+)
 from veridical.pipeline.inference.decision_replies import parsed, priced, read_envelope
-from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
+from veridical.pipeline.inference.decisions import Batch, RequestLimits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.option_scores import WORDS
 from veridical.pipeline.inference.prices import cost_usd
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from openai.types.decision_create_params import QuestionQuestionParamChoice
 
     from veridical.core.measurements import Unmeasured
-    from veridical.pipeline.inference.decision_replies import Reply
+    from veridical.pipeline.inference.decision_replies import DecisionReply
     from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
 
@@ -57,7 +61,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         model or DEFAULT_MODEL,
         base_url=base_url,
         api_key=api_key,
-        limits=Limits(timeout_s, concurrency, claims_per_request),
+        limits=RequestLimits(timeout_s, concurrency, claims_per_request),
         price=price,
     )
 
@@ -77,12 +81,12 @@ class OpenAIDecisions:
         *,
         base_url: str | None,
         api_key: str | None,
-        limits: Limits,
+        limits: RequestLimits,
         price: Callable[[Usage], float | None] | None = None,
     ) -> None:
         self._client = openai_client("openai-decisions", base_url, api_key, limits.timeout_s)
         self._limits = limits
-        self._room = Room(limits.concurrency)
+        self._room = ConnectionLimiter(limits.concurrency)
         self._price = price or partial(cost_usd, model)
         self.claims_per_request = limits.claims_per_request
         address = str(self._client.base_url)
@@ -104,7 +108,7 @@ class OpenAIDecisions:
         # A client of its own for one call: connections belong to one event loop.
         async with self._client.copy(http_client=openai_connections()) as client:
 
-            async def ask(batch: Batch) -> Reply | Unmeasured:
+            async def ask(batch: Batch) -> DecisionReply | Unmeasured:
                 # Read as it came: the SDK's types hold whatever a server sends.
                 response = await client.decisions.with_raw_response.create(
                     model=self.info.model, input=batch.state, questions=questions(batch)
@@ -134,7 +138,7 @@ def questions(batch: Batch) -> list[QuestionQuestionParamChoice]:
     ]
 
 
-def read_reply(raw: object, batch: Batch) -> Reply | Unmeasured:
+def read_reply(raw: object, batch: Batch) -> DecisionReply | Unmeasured:
     """Return what the JSON of a reply says; a malformed reply if it has no answers.
 
     Answers are told apart by their names; a server that gives none must answer all questions, in

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from veridical.core.measurements import Billed, Taken
+from veridical.core.measurements import BilledFailure, Taken
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class UsageBound:
     """What a claim, or a text, may take at most, as far as its backend knows.
 
     So many `requests`, each with so many tokens of output besides those that are asked for: the one
@@ -120,9 +120,9 @@ class Most:
     certain: bool = True
 
 
-def most_of(backend: object) -> Most:
+def usage_bound(backend: object) -> UsageBound:
     """Return what a claim, or a text, may take: one request, unless there is a property `most`."""
-    most: Most = getattr(backend, "most", Most())
+    most: UsageBound = getattr(backend, "most", UsageBound())
     return most
 
 
@@ -147,9 +147,9 @@ class Bill:
         else:
             self.cost_usd += cost / shares
 
-    def failed(self, failure: Unmeasured) -> Billed:
+    def failed(self, failure: Unmeasured) -> BilledFailure:
         """Return a failure with what it took."""
-        return Billed.of(failure, Taken(self.tokens, self.cost_usd))
+        return BilledFailure.of(failure, Taken(self.tokens, self.cost_usd))
 
 
 def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float | None]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from veridical.core.measurements import Query
 
 
-class Answer(StrEnum):
+class AnswerWord(StrEnum):
     """The words a model may answer with: the claim is supported, contradicted, or neither."""
 
     YES = "YES"

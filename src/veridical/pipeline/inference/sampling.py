@@ -23,7 +23,7 @@ import anyio
 
 from veridical.core.measurements import Estimate, Estimator, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.prompts import Answer
+from veridical.pipeline.inference.prompts import AnswerWord
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # `No information is given` and `No-one knows` say something else than `No.` does.
 _ANSWER = re.compile(
-    rf"[\W_]*(?:answer\W+)?({'|'.join(Answer)})\b(?!['’-]?[ \t]*\w)", re.IGNORECASE
+    rf"[\W_]*(?:answer\W+)?({'|'.join(AnswerWord)})\b(?!['’-]?[ \t]*\w)", re.IGNORECASE
 )
 _THOUGHT = "</think>"
 
@@ -78,13 +78,13 @@ class Tally:
         """Bounds for the share of YES."""
         return wilson(self.yes, self.total)
 
-    def plus(self, answers: Sequence[Answer]) -> Tally:
+    def plus(self, answers: Sequence[AnswerWord]) -> Tally:
         """Return the tally with more answers counted in."""
         more = Counter(answers)
         return Tally(
-            self.yes + more[Answer.YES],
-            self.no + more[Answer.NO],
-            self.unsure + more[Answer.UNSURE],
+            self.yes + more[AnswerWord.YES],
+            self.no + more[AnswerWord.NO],
+            self.unsure + more[AnswerWord.UNSURE],
         )
 
     def estimate(
@@ -184,14 +184,14 @@ class _Claim:
         return self.malformed or Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
 
 
-def answer_in(text: str) -> Answer | None:
+def answer_in(text: str) -> AnswerWord | None:
     """Return the answer that a reply begins with, thoughts left out; None if it is none."""
     found = _ANSWER.match(text.rpartition(_THOUGHT)[2])
-    return Answer(found[1].upper()) if found else None
+    return AnswerWord(found[1].upper()) if found else None
 
 
 async def sample(
-    ask: Callable[[int], Awaitable[Answer | Unmeasured]],
+    ask: Callable[[int], Awaitable[AnswerWord | Unmeasured]],
     *,
     minimum: int,
     maximum: int,
@@ -203,7 +203,7 @@ async def sample(
     limits its own concurrency. See `sample_many` for what becomes of its failures.
     """
 
-    async def ask_one(number: int, _: Sequence[int]) -> Mapping[int, Answer] | Unmeasured:
+    async def ask_one(number: int, _: Sequence[int]) -> Mapping[int, AnswerWord] | Unmeasured:
         answer = await ask(number)
         return answer if isinstance(answer, Unmeasured) else {0: answer}
 
@@ -212,7 +212,7 @@ async def sample(
 
 
 async def sample_many(
-    ask: Callable[[int, Sequence[int]], Awaitable[Mapping[int, Answer] | Unmeasured]],
+    ask: Callable[[int, Sequence[int]], Awaitable[Mapping[int, AnswerWord] | Unmeasured]],
     claims: int,
     plan: Plan,
 ) -> list[Tally | Unmeasured]:
@@ -253,8 +253,8 @@ def _round(states: Sequence[_Claim], plan: Plan, *, first: bool) -> list[list[in
     return [[i for i, more in wanted.items() if more > k] for k in range(requests)]
 
 
-def _count(state: _Claim, answer: Answer | Unmeasured | None) -> None:
-    if isinstance(answer, Answer):
+def _count(state: _Claim, answer: AnswerWord | Unmeasured | None) -> None:
+    if isinstance(answer, AnswerWord):
         state.tally = state.tally.plus([answer])
     elif answer is not None and answer.reason is UnmeasuredReason.MALFORMED_REPLY:
         state.malformed = answer

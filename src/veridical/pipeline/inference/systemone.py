@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
 from veridical.errors import MissingExtraError
-from veridical.pipeline.inference.clients import Room, ensure_url, tls
+from veridical.pipeline.inference.clients import ConnectionLimiter, ensure_url, tls
 from veridical.pipeline.inference.decision_replies import parsed, priced, read_envelope
-from veridical.pipeline.inference.decisions import Batch, Limits, decide, probe_with
+from veridical.pipeline.inference.decisions import Batch, RequestLimits, decide, probe_with
 from veridical.pipeline.inference.failures import malformed, unmeasured_status
 from veridical.pipeline.inference.option_scores import WORDS
 from veridical.pipeline.inference.prices import cost_usd
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import httpx
 
     from veridical.core.measurements import Unmeasured
-    from veridical.pipeline.inference.decision_replies import Reply
+    from veridical.pipeline.inference.decision_replies import DecisionReply
     from veridical.pipeline.inference.prices import Usage
     from veridical.pipeline.inference.probing import Probe
 
@@ -61,7 +61,7 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         model or DEFAULT_MODEL,
         base_url=base_url,
         api_key=api_key,
-        limits=Limits(timeout_s, concurrency, claims_per_request),
+        limits=RequestLimits(timeout_s, concurrency, claims_per_request),
         price=price,
     )
 
@@ -81,7 +81,7 @@ class SystemOne:
         *,
         base_url: str,
         api_key: str | None,
-        limits: Limits,
+        limits: RequestLimits,
         price: Callable[[Usage], float | None] | None = None,
     ) -> None:
         self._endpoint = _endpoint(ensure_url(base_url, example=DEFAULT_URL))
@@ -89,7 +89,7 @@ class SystemOne:
         if api_key:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self._limits = limits
-        self._room = Room(limits.concurrency)
+        self._room = ConnectionLimiter(limits.concurrency)
         self._price = price or partial(cost_usd, model)
         self.claims_per_request = limits.claims_per_request
         self.info = BackendInfo(
@@ -112,7 +112,7 @@ class SystemOne:
             return []
         async with self._open() as client:
 
-            async def ask(batch: Batch) -> Reply | Unmeasured:
+            async def ask(batch: Batch) -> DecisionReply | Unmeasured:
                 body = json.dumps(request(batch, self.info.model)).encode()
                 response = await client.post(self._endpoint, content=body, headers=self._headers)
                 if response.status_code != _OK:
@@ -152,7 +152,7 @@ def request(batch: Batch, model: str) -> dict[str, Any]:
     }
 
 
-def read_reply(raw: object) -> Reply | Unmeasured:
+def read_reply(raw: object) -> DecisionReply | Unmeasured:
     """Return what the JSON of a reply says; a malformed reply if it has no answers.
 
     A single answer that is not what it should be costs only its own claim the measurement.

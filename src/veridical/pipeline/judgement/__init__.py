@@ -1,4 +1,4 @@
-from veridical.pipeline.judgement.aggregation import Reading, combine, decides
+from veridical.pipeline.judgement.aggregation import PooledEstimate, decides, pool_passages
 from veridical.pipeline.judgement.certainty import rated
 from veridical.pipeline.judgement.quantities import (
     differing,
@@ -6,26 +6,26 @@ from veridical.pipeline.judgement.quantities import (
     underived,
     worded_as_evidence,
 )
-from veridical.pipeline.judgement.refinement import Look, fragments, second_look
+from veridical.pipeline.judgement.refinement import SubclaimScore, rescore_subclaims, subclaims
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verbatim import may_stand_verbatim, stands_verbatim
-from veridical.pipeline.judgement.verdict import judge, quote, scored_also
+from veridical.pipeline.judgement.verdict import attach_evidence, judge_claim, merge_scored
 
 __all__ = [
-    "Look",
-    "Reading",
-    "combine",
+    "PooledEstimate",
+    "SubclaimScore",
+    "attach_evidence",
     "decides",
     "differing",
-    "fragments",
-    "judge",
+    "judge_claim",
     "may_stand_verbatim",
-    "quote",
+    "merge_scored",
+    "pool_passages",
     "rated",
     "replaced",
-    "scored_also",
-    "second_look",
+    "rescore_subclaims",
     "stands_verbatim",
+    "subclaims",
     "summarise",
     "underived",
     "worded_as_evidence",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PooledEstimate:
     """What came of reading passages: the measurement that decides, and the passage it is of.
 
     `unread` are the passages that were not read because those before them decided. `taken` is what
@@ -42,9 +42,9 @@ class Reading:
     taken: Taken = NOTHING
 
 
-def combine(
+def pool_passages(
     passages: Sequence[Passage], measurements: Sequence[Measurement], policy: Policy
-) -> Reading:
+) -> PooledEstimate:
     """Return the reading of the passage that supports or opposes the claim most.
 
     A passage that could not be measured might have held the evidence: unless another one
@@ -59,9 +59,9 @@ def combine(
         speaking = [pair for pair in scored if pair[0].turn < FURTHER or supports(pair[1], policy)]
         passage, estimate = max(speaking or scored, key=lambda pair: _decisiveness(pair[1]))
         if not missing or decides(estimate, policy):
-            return Reading(estimate, passage, len(missing), unread, took)
+            return PooledEstimate(estimate, passage, len(missing), unread, took)
     reason = missing[0] if missing else Unmeasured(UnmeasuredReason.DISABLED, "nothing to read")
-    return Reading(reason, unmeasured=len(missing), unread=unread, taken=took)
+    return PooledEstimate(reason, unmeasured=len(missing), unread=unread, taken=took)
 
 
 def _decisiveness(estimate: Estimate) -> float:

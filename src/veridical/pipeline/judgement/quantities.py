@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from veridical.core.quantities import Quantity
     from veridical.core.types import Passage, Source
     from veridical.core.verdicts import EvidenceSpan
-    from veridical.pipeline.judgement.aggregation import Reading
+    from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 LIMIT = 2
 """Quantities of the evidence that are put into one claim, each for one more reading of it."""
@@ -168,7 +168,10 @@ def _states(claimed: Quantity, stated: Quantity) -> bool:
 
 
 def differing(
-    verdict: Verdict, candidates: Sequence[Replaced], readings: Sequence[Reading], policy: Policy
+    verdict: Verdict,
+    candidates: Sequence[Replaced],
+    readings: Sequence[PooledEstimate],
+    policy: Policy,
 ) -> Verdict:
     """Return the verdict, contradicted if another quantity in the claim is plainly supported."""
     pairs = [

@@ -15,8 +15,8 @@ from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Note, PartVerdict, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
-from veridical.pipeline.judgement.status import decide
-from veridical.pipeline.judgement.verdict import evidence_spans, noted, quote, scored
+from veridical.pipeline.judgement.status import decide_status
+from veridical.pipeline.judgement.verdict import attach_evidence, evidence_spans, noted, scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
     from veridical.core.types import Part, Passage, Source
     from veridical.core.verdicts import Verdict
-    from veridical.pipeline.judgement.aggregation import Reading
+    from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SubclaimScore:
     """The passages read for one fragment of a claim, and what came of it."""
 
     passages: tuple[Passage, ...]
-    reading: Reading
+    reading: PooledEstimate
 
 
-def fragments(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...]:
+def subclaims(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...]:
     """Return what a second look reads; nothing if the verdict stands as it is.
 
     A contradicted claim is read in its parts alone: a softened form of it is another claim. Where
@@ -49,17 +49,17 @@ def fragments(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...
     return verdict.claim.parts if verdict.status in again else ()
 
 
-def second_look(
-    verdict: Verdict, looks: Sequence[Look], policy: Policy, sources: Mapping[str, Source]
+def rescore_subclaims(
+    verdict: Verdict, looks: Sequence[SubclaimScore], policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
-    """Return the verdict refined by one look for each of its `fragments`, in their order."""
+    """Return the verdict refined by one look for each of its `subclaims`, in their order."""
     claim = verdict.claim
     for look in looks:
         verdict = scored(verdict, look.passages, look.reading)
         verdict = replace(verdict, taken=verdict.taken + look.reading.taken)
     parts = [_part(verdict, *pair, policy) for pair in zip(claim.parts, looks, strict=False)]
 
-    def readings(status: Status) -> list[Reading]:
+    def readings(status: Status) -> list[PooledEstimate]:
         pairs = zip(parts, looks, strict=False)
         return [look.reading for part, look in pairs if part.status is status]
 
@@ -77,7 +77,7 @@ def second_look(
 
 
 def _no_less_than_its_parts(
-    verdict: Verdict, looks: Sequence[Look], policy: Policy, sources: Mapping[str, Source]
+    verdict: Verdict, looks: Sequence[SubclaimScore], policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
     """Have the least probable part stand for the claim if that is more probable than the whole."""
     read = [look.reading.measurement for look in looks]
@@ -87,20 +87,20 @@ def _no_less_than_its_parts(
     weakest = _weakest(measured)
     if weakest.supported <= verdict.p1.supported:
         return verdict
-    decision = decide(verdict.claim, verdict.citations, weakest, verdict.p0, policy)
+    decision = decide_status(verdict.claim, verdict.citations, weakest, verdict.p0, policy)
     refined = replace(verdict, status=decision.status, rule=decision.rule)
     reading = looks[read.index(weakest)].reading
-    return quote(_measured(refined, weakest, policy), reading, sources)
+    return attach_evidence(_measured(refined, weakest, policy), reading, sources)
 
 
-def _part(verdict: Verdict, part: Part, look: Look, policy: Policy) -> PartVerdict:
+def _part(verdict: Verdict, part: Part, look: SubclaimScore, policy: Policy) -> PartVerdict:
     p1 = look.reading.measurement
-    decision = decide(verdict.claim, verdict.citations, p1, verdict.p0, policy)
+    decision = decide_status(verdict.claim, verdict.citations, p1, verdict.p0, policy)
     return PartVerdict(part.text, part.span, decision.status, p1)
 
 
 def _quoted(
-    verdict: Verdict, found: Iterable[Reading], role: Role, sources: Mapping[str, Source]
+    verdict: Verdict, found: Iterable[PooledEstimate], role: Role, sources: Mapping[str, Source]
 ) -> Verdict:
     """Put the sentences that decide parts, if there are any, in place of those nearest to all."""
     spans = (span for reading in found for span in evidence_spans(reading, role, sources))
@@ -119,7 +119,7 @@ def _some_parts(verdict: Verdict, parts: Sequence[PartVerdict]) -> Verdict:
 def _listed(
     verdict: Verdict,
     parts: Sequence[PartVerdict],
-    opposed: Sequence[Reading],
+    opposed: Sequence[PooledEstimate],
     policy: Policy,
     sources: Mapping[str, Source],
 ) -> Verdict:
@@ -137,7 +137,7 @@ def _listed(
     return _quoted(listed, opposed, Role.CONTRADICTS, sources)
 
 
-def _more_surely(opposed: Iterable[Reading], verdict: Verdict) -> bool:
+def _more_surely(opposed: Iterable[PooledEstimate], verdict: Verdict) -> bool:
     """Say whether a part is read as contradicted more surely than the whole as supported."""
     whole = verdict.p1
     read = (reading.measurement for reading in opposed)
@@ -180,7 +180,7 @@ def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
     )
 
 
-def _softened(verdict: Verdict, reading: Reading, policy: Policy) -> Verdict:
+def _softened(verdict: Verdict, reading: PooledEstimate, policy: Policy) -> Verdict:
     claim, p1 = verdict.claim, reading.measurement
     if not isinstance(p1, Estimate) or not supports(p1, policy):
         return verdict

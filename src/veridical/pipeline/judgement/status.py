@@ -17,45 +17,45 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StatusDecision:
     """A status and the name of the rule that decided it."""
 
     status: Status
     rule: str
 
 
-def decide(
+def decide_status(
     claim: Claim,
     citations: Sequence[Citation],
     p1: Measurement,
     p0: Measurement,
     policy: Policy,
-) -> Decision:
+) -> StatusDecision:
     """Return the first status whose rule applies; `unsupported` if none does.
 
     A citation has to exist whether or not the claim could be measured, or asserts anything.
     """
     if not all(citation.resolved for citation in citations):
-        return Decision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
+        return StatusDecision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
     if isinstance(p1, Unmeasured) and claim.verifiable:
-        return Decision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
+        return StatusDecision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if claim.skipped is not None:
-        return Decision(Status.UNDETERMINED, f"skipped:{claim.skipped}")
+        return StatusDecision(Status.UNDETERMINED, f"skipped:{claim.skipped}")
     if claim.excluded is not None or isinstance(p1, Unmeasured):
-        return Decision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
+        return StatusDecision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
     if claim.vague:
-        return Decision(Status.UNVERIFIABLE, "no_checkable_content")
+        return StatusDecision(Status.UNVERIFIABLE, "no_checkable_content")
     return _by_probability(p1, p0, policy)
 
 
-def _by_probability(p1: Estimate, p0: Measurement, policy: Policy) -> Decision:
+def _by_probability(p1: Estimate, p0: Measurement, policy: Policy) -> StatusDecision:
     if contradicts(p1, policy):
-        return Decision(Status.CONTRADICTED, "p_contradicted_reaches_threshold")
+        return StatusDecision(Status.CONTRADICTED, "p_contradicted_reaches_threshold")
     if _opposes(p1, p0, policy):
-        return Decision(Status.CONTRADICTED, "p1_low_and_below_p0")
+        return StatusDecision(Status.CONTRADICTED, "p1_low_and_below_p0")
     if supports(p1, policy):
-        return Decision(Status.SUPPORTED, "p1_reaches_support_threshold")
-    return Decision(Status.UNSUPPORTED, "p1_below_support_threshold")
+        return StatusDecision(Status.SUPPORTED, "p1_reaches_support_threshold")
+    return StatusDecision(Status.UNSUPPORTED, "p1_below_support_threshold")
 
 
 def _opposes(p1: Estimate, p0: Measurement, policy: Policy) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from veridical.core.assessment import Counts, Outcome, Savings, Summary
+from veridical.core.assessment import CascadeUsage, Counts, Outcome, Summary
 from veridical.core.measurements import UNKNOWN, Estimate, Measurement, Taken
 from veridical.core.types import ClaimExtraction
 from veridical.core.verdicts import Status, Verdict
@@ -37,7 +37,7 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     `certainty` is the backend's.
     """
     extraction = extraction or ClaimExtraction()
-    savings = Savings.of(measured)
+    savings = CascadeUsage.of(measured)
     took = _took(measured, extraction)
     checked = [verdict for verdict in verdicts if verdict.checked]
     skipped = Counter(str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked)

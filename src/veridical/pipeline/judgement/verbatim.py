@@ -13,7 +13,7 @@ from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Note, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
-from veridical.pipeline.judgement.verdict import noted, quote, scored
+from veridical.pipeline.judgement.verdict import attach_evidence, noted, scored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
     from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
-    from veridical.pipeline.judgement.aggregation import Reading
+    from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 _REFUSED = frozenset({Status.CONTRADICTED, Status.UNSUPPORTED, Status.PARTIALLY_SUPPORTED})
 
@@ -32,7 +32,7 @@ def may_stand_verbatim(verdict: Verdict) -> bool:
 
 
 def stands_verbatim(
-    verdict: Verdict, reading: Reading, policy: Policy, sources: Mapping[str, Source]
+    verdict: Verdict, reading: PooledEstimate, policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
     """Return the verdict as supported, if it is so by the sentence that is the claim."""
     p1 = reading.measurement
@@ -49,4 +49,4 @@ def stands_verbatim(
     )
     found = scored(found, (reading.passage,), reading)
     found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False)
-    return quote(found, reading, sources)
+    return attach_evidence(found, reading, sources)

@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate, Unmeasured
-from veridical.core.types import Piece
+from veridical.core.types import SourceSpan
 from veridical.core.verdicts import EvidenceSpan, Note, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
-from veridical.pipeline.judgement.status import decide
+from veridical.pipeline.judgement.status import decide_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from veridical.core.policy import Policy
     from veridical.core.types import Binding, Citation, Claim, Passage, Source
-    from veridical.pipeline.judgement.aggregation import Reading
+    from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 SHOWN = 4
 """Sentences that are shown of the evidence for a claim that it does not support."""
@@ -25,12 +25,16 @@ SHOWN = 4
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
 
 
-def judge(
-    claim: Claim, binding: Binding, with_evidence: Reading, without: Reading, policy: Policy
+def judge_claim(
+    claim: Claim,
+    binding: Binding,
+    with_evidence: PooledEstimate,
+    without: PooledEstimate,
+    policy: Policy,
 ) -> Verdict:
-    """Return the verdict on a claim; `evidence` still lacks its text (see `quote`)."""
+    """Return the verdict on a claim; `evidence` still lacks its text (see `attach_evidence`)."""
     p1, p0 = with_evidence.measurement, without.measurement
-    decision = decide(claim, binding.citations, p1, p0, policy)
+    decision = decide_status(claim, binding.citations, p1, p0, policy)
     stated = claim.confidence.value if claim.confidence and claim.confidence.stated else None
     verdict = Verdict(
         claim=claim,
@@ -53,7 +57,7 @@ def judge(
     )
 
 
-def scored(verdict: Verdict, passages: Iterable[Passage], reading: Reading) -> Verdict:
+def scored(verdict: Verdict, passages: Iterable[Passage], reading: PooledEstimate) -> Verdict:
     """Return the verdict with those of the passages that were read among what was scored for it."""
     windows, stitched = set(verdict.windows_scored), set(verdict.stitched_scored)
     for passage in passages:
@@ -62,7 +66,7 @@ def scored(verdict: Verdict, passages: Iterable[Passage], reading: Reading) -> V
     return replace(verdict, windows_scored=_sorted(windows), stitched_scored=_sorted(stitched))
 
 
-def scored_also(verdict: Verdict, other: Verdict) -> Verdict:
+def merge_scored(verdict: Verdict, other: Verdict) -> Verdict:
     """Return the verdict with what another one of the same claim took and was scored for, too."""
     return replace(
         verdict,
@@ -72,7 +76,7 @@ def scored_also(verdict: Verdict, other: Verdict) -> Verdict:
     )
 
 
-def _sorted(pieces: Iterable[Piece]) -> tuple[Piece, ...]:
+def _sorted(pieces: Iterable[SourceSpan]) -> tuple[SourceSpan, ...]:
     return tuple(sorted(pieces, key=lambda piece: (piece.source, piece.span)))
 
 
@@ -126,11 +130,11 @@ def _misattributed(verdict: Verdict, policy: Policy) -> bool:
     )
 
 
-def quote(
+def attach_evidence(
     verdict: Verdict,
-    reading: Reading,
+    reading: PooledEstimate,
     sources: Mapping[str, Source],
-    nearest: Sequence[Piece] = (),
+    nearest: Sequence[SourceSpan] = (),
 ) -> Verdict:
     """Return the verdict with the sentences that decided it.
 
@@ -142,21 +146,21 @@ def quote(
     role = _ROLES.get(verdict.status, Role.NEAREST)
     shown = list(evidence_spans(reading, role, sources))
     if shown and role is not Role.SUPPORTS:
-        pieces = [Piece(each.source, each.span) for each in shown]
+        pieces = [SourceSpan(each.source, each.span) for each in shown]
         others = [near for near in nearest if not any(near.overlaps(piece) for piece in pieces)]
         shown += _spans(others[: max(SHOWN - len(shown), 0)], Role.NEAREST, sources)
     return replace(verdict, evidence=tuple(sorted(shown, key=lambda one: _place(one, nearest))))
 
 
-def _place(shown: EvidenceSpan, nearest: Sequence[Piece]) -> tuple[bool, int]:
+def _place(shown: EvidenceSpan, nearest: Sequence[SourceSpan]) -> tuple[bool, int]:
     """Return what orders evidence: what decides before the rest, then the nearest first."""
-    piece = Piece(shown.source, shown.span)
+    piece = SourceSpan(shown.source, shown.span)
     ranks = (rank for rank, near in enumerate(nearest) if near.overlaps(piece))
     return shown.role is Role.NEAREST, next(ranks, len(nearest))
 
 
 def evidence_spans(
-    reading: Reading, role: Role, sources: Mapping[str, Source]
+    reading: PooledEstimate, role: Role, sources: Mapping[str, Source]
 ) -> Iterator[EvidenceSpan]:
     """Yield the sentences of the passage that a reading rests on."""
     if reading.passage is None:
@@ -165,7 +169,7 @@ def evidence_spans(
 
 
 def _spans(
-    pieces: Iterable[Piece], role: Role, sources: Mapping[str, Source]
+    pieces: Iterable[SourceSpan], role: Role, sources: Mapping[str, Source]
 ) -> Iterator[EvidenceSpan]:
     for piece in pieces:
         text = piece.span.of(sources[piece.source].text)

@@ -12,9 +12,9 @@ from veridical.core.status_table import view
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
-    from veridical.core.assessment import Assessment, Counts, Savings
+    from veridical.core.assessment import Assessment, CascadeUsage, Counts
     from veridical.core.measurements import BackendInfo, Measurement
-    from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, Piece, Span
+    from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, SourceSpan, Span
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, QuantityDifference, Verdict
 
 SCHEMA = "veridical.report/1"
@@ -121,7 +121,7 @@ def _extraction(extraction: ClaimExtraction) -> Document:
     }
 
 
-def _cascade(savings: Savings | None) -> Document | None:
+def _cascade(savings: CascadeUsage | None) -> Document | None:
     if savings is None:
         return None
     return {
@@ -247,7 +247,7 @@ def _part(part: PartVerdict) -> Document:
     }
 
 
-def _piece(piece: Piece) -> Document:
+def _piece(piece: SourceSpan) -> Document:
     return {"source": piece.source, **_span(piece.span)}
 
 

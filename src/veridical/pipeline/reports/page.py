@@ -34,13 +34,13 @@ class Badge:
     tone: str
 
     @property
-    def look(self) -> phrases.Look:
+    def look(self) -> phrases.StatusStyle:
         """The words and the mark of the badge's tone."""
         return phrases.LOOKS[self.tone]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Highlight:
     """A stretch of a text and the claims it belongs to, most urgent tone first in line."""
 
     text: str = field(repr=False)
@@ -51,7 +51,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class EvidenceCard:
     """One piece of evidence in the details of a claim; `anchor` is None if it is not shown.
 
     Its text comes in `pieces`, each with whether the claim differs in it.
@@ -75,7 +75,7 @@ class PartLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class ClaimCard:
     """The details of one claim."""
 
     badge: Badge
@@ -93,7 +93,7 @@ class Card:
     action: str | None
     notes: tuple[str, ...]
     parts: tuple[PartLine, ...]
-    evidence: tuple[Quote, ...]
+    evidence: tuple[EvidenceCard, ...]
     facts: tuple[tuple[str, str], ...]
 
     @property
@@ -115,7 +115,7 @@ class Shown:
     id: str
     path: str | None
     length: int
-    blocks: tuple[Gap | tuple[Piece, ...], ...]
+    blocks: tuple[Gap | tuple[Highlight, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Share:
     """A status that occurs, how often, and its stretch of the bar, in hundredths."""
 
     tone: str
-    look: phrases.Look
+    look: phrases.StatusStyle
     n: int
     x: float
     width: float
@@ -142,12 +142,12 @@ class Page:
     made_by: str
     shares: tuple[Share, ...]
     excluded: int
-    answer: tuple[Piece, ...]
-    cards: tuple[Card, ...]
+    answer: tuple[Highlight, ...]
+    cards: tuple[ClaimCard, ...]
     sources: tuple[Shown, ...]
 
     @property
-    def listed(self) -> tuple[Card, ...]:
+    def listed(self) -> tuple[ClaimCard, ...]:
         """The claims to look at: flagged and undetermined."""
         return tuple(card for card in self.cards if card.listed)
 
@@ -186,7 +186,7 @@ class _Builder:
             ),
         )
 
-    def _answer(self) -> Iterator[Piece]:
+    def _answer(self) -> Iterator[Highlight]:
         spans = [verdict.claim.span for verdict in self.assessment.claims]
         text = visible(self.assessment.answer)
         for segment in segments(Span(0, len(text)), spans):
@@ -212,9 +212,9 @@ class _Builder:
         )
         return Shown(f"source-{number}", source.id, source.path, len(text), blocks)
 
-    def _card(self, badge: Badge) -> Card:
+    def _card(self, badge: Badge) -> ClaimCard:
         verdict = self.assessment.claims[badge.index]
-        return Card(
+        return ClaimCard(
             badge=badge,
             verdict=verdict,
             reason=phrases.reason(verdict),
@@ -234,7 +234,7 @@ class _Builder:
             facts=tuple(_facts(verdict)),
         )
 
-    def _quotes(self, badge: Badge) -> Iterator[Quote]:
+    def _quotes(self, badge: Badge) -> Iterator[EvidenceCard]:
         verdict = self.assessment.claims[badge.index]
         for index, evidence in enumerate(verdict.evidence):
             span, source = evidence.span, self.assessment.sources.get(evidence.source)
@@ -244,20 +244,22 @@ class _Builder:
             shown = replace(evidence, text=one_line(evidence.text))
             differs = marked(verdict.claim.text, shown).evidence
             text = tuple(pieces(shown.text, differs))
-            yield Quote(evidence.role, evidence.source, line, span, text, anchor)
+            yield EvidenceCard(evidence.role, evidence.source, line, span, text, anchor)
 
 
 def _anchor(badge: Badge, index: int) -> str:
     return f"{badge.id}-evidence-{index + 1}"
 
 
-def _piece(text: str, owners: Sequence[Badge], ending: Sequence[Badge] = ()) -> Piece:
+def _piece(text: str, owners: Sequence[Badge], ending: Sequence[Badge] = ()) -> Highlight:
     owners = sorted(owners, key=lambda badge: phrases.URGENCY.index(badge.tone))
     tone = owners[0].tone if owners else ""
-    return Piece(text.replace("\r", ""), tone, tuple(owners), tuple(ending))
+    return Highlight(text.replace("\r", ""), tone, tuple(owners), tuple(ending))
 
 
-def _marked(text: str, within: Span, found: Sequence[tuple[Badge, int, Span]]) -> Iterator[Piece]:
+def _marked(
+    text: str, within: Span, found: Sequence[tuple[Badge, int, Span]]
+) -> Iterator[Highlight]:
     for segment in segments(within, [span for _, _, span in found]):
         inside = [found[index] for index in segment.owners]
         owners = dict.fromkeys(badge for badge, _, _ in inside)
@@ -267,7 +269,7 @@ def _marked(text: str, within: Span, found: Sequence[tuple[Badge, int, Span]]) -
             for badge, index, span in inside
             if max(span.start, within.start) == segment.span.start
         )
-        yield Piece(piece.text, piece.tone, piece.claims, (), anchors)
+        yield Highlight(piece.text, piece.tone, piece.claims, (), anchors)
 
 
 def _parts(verdict: Verdict) -> Iterator[PartLine]:

@@ -15,7 +15,7 @@ from veridical.pipeline.reports.escaping import one_line
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.assessment import Assessment, Savings
+    from veridical.core.assessment import Assessment, CascadeUsage
     from veridical.core.types import Citation, ClaimExtraction
     from veridical.core.verdicts import QuantityDifference, Verdict
 
@@ -32,7 +32,7 @@ def unsure(status: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class StatusStyle:
     """Label and marks of a tone; `ascii_mark` is for terminals that know no more.
 
     A tone is a status, or a status with `_unsure` behind it.
@@ -44,28 +44,32 @@ class Look:
     meaning: str
 
 
-_LOOKS: Mapping[str, Look] = {
-    Status.SUPPORTED: Look("supported", "✓", "+", "The evidence states the claim."),
-    Status.CONTRADICTED: Look("contradicted", "✗", "x", "The evidence opposes the claim."),
-    Status.PARTIALLY_SUPPORTED: Look(
+_LOOKS: Mapping[str, StatusStyle] = {
+    Status.SUPPORTED: StatusStyle("supported", "✓", "+", "The evidence states the claim."),
+    Status.CONTRADICTED: StatusStyle("contradicted", "✗", "x", "The evidence opposes the claim."),
+    Status.PARTIALLY_SUPPORTED: StatusStyle(
         "partially supported", "◐", "%", "The evidence carries some of the claim, not all of it."
     ),
-    Status.UNSUPPORTED: Look("unsupported", "○", "o", "The evidence does not state the claim."),
-    Status.PHANTOM_CITATION: Look(
+    Status.UNSUPPORTED: StatusStyle(
+        "unsupported", "○", "o", "The evidence does not state the claim."
+    ),
+    Status.PHANTOM_CITATION: StatusStyle(
         "phantom citation", "†", "!", "The claim cites a source that does not exist."
     ),
-    Status.UNVERIFIABLE: Look(
+    Status.UNVERIFIABLE: StatusStyle(
         "unverifiable", "≈", "~", "The claim is too vague to be true or false."
     ),
-    Status.UNDETERMINED: Look(
+    Status.UNDETERMINED: StatusStyle(
         "undetermined", "?", "?", "The claim could not be measured: neither a pass nor a fail."
     ),
-    EXCLUDED: Look("not checked", "·", ".", "No assertion, or left out by the mode; kept here."),
+    EXCLUDED: StatusStyle(
+        "not checked", "·", ".", "No assertion, or left out by the mode; kept here."
+    ),
 }
 
 
-def _unsure(look: Look) -> Look:
-    return Look(
+def _unsure(look: StatusStyle) -> StatusStyle:
+    return StatusStyle(
         f"{look.label}, unsure",
         f"?{look.mark}",
         f"?{look.ascii_mark}",
@@ -73,14 +77,14 @@ def _unsure(look: Look) -> Look:
     )
 
 
-def _both(status: str, look: Look) -> Mapping[str, Look]:
+def _both(status: str, look: StatusStyle) -> Mapping[str, StatusStyle]:
     """Return the looks of a status: of sure verdicts and, where there are such, of unsure ones."""
     if status not in DECIDED_BY_EVIDENCE:
         return {status: look}
     return {status: look, unsure(status): _unsure(look)}
 
 
-LOOKS: Mapping[str, Look] = {
+LOOKS: Mapping[str, StatusStyle] = {
     tone: look for status, found in _LOOKS.items() for tone, look in _both(status, found).items()
 }
 
@@ -299,7 +303,7 @@ def tally(assessment: Assessment) -> tuple[tuple[str, int], ...]:
     return tuple((key, found[key]) for key in LOOKS if key in found)
 
 
-def savings(saved: Savings) -> str:
+def savings(saved: CascadeUsage) -> str:
     """Say how much of a check the second backend of a cascade was spared."""
     asked = f"asked {saved.asked_second:,} of {count(saved.asked_first, 'time')}"
     stood_in = f", the first stood in for {saved.stood_in:,}" if saved.stood_in else ""

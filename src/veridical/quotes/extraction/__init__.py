@@ -11,7 +11,7 @@ Whose quotes they are, what the person has and how badly is not judged here.
 from veridical.quotes.extraction.domains import DOMAINS
 from veridical.quotes.extraction.extractor import EvidenceExtractor
 from veridical.quotes.extraction.failures import (
-    Failure,
+    ExtractionFailure,
     FailureCategory,
     FailureRegistry,
     FailureSeverity,
@@ -22,7 +22,7 @@ __all__ = [
     "DOMAINS",
     "EvidenceExtractor",
     "Extraction",
-    "Failure",
+    "ExtractionFailure",
     "FailureCategory",
     "FailureRegistry",
     "FailureSeverity",

@@ -20,14 +20,14 @@ from veridical.errors import (
 )
 from veridical.quotes.extraction.domains import DOMAINS
 from veridical.quotes.extraction.failures import (
-    Failure,
+    ExtractionFailure,
     FailureCategory,
     FailureRegistry,
     FailureSeverity,
     checked_id,
 )
 from veridical.quotes.extraction.prompt import request_for
-from veridical.quotes.extraction.results import Extraction, ItemEvidence, Usage
+from veridical.quotes.extraction.results import Extraction, ExtractionUsage, ItemEvidence
 from veridical.quotes.grounding import (
     Deviation,
     ground_evidence,
@@ -255,7 +255,7 @@ class EvidenceExtractor:
         log: bool = True,
     ) -> None:
         transcript = {"transcript_hash": short_hash(run.source.text, self._hash_key)}
-        failure = Failure(
+        failure = ExtractionFailure(
             category,
             severity,
             message,
@@ -289,7 +289,7 @@ class _Run:
     participant: str | None
     source: PreparedSource
     generated: list[Generated]
-    failures: list[Failure]
+    failures: list[ExtractionFailure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,12 +305,12 @@ def _raise(error: EvidenceSchemaError) -> NoReturn:
     raise error.with_traceback(None)
 
 
-def _usage(generated: Sequence[Generated]) -> Usage:
+def _usage(generated: Sequence[Generated]) -> ExtractionUsage:
     tokens = [part for each in generated for part in (each.prompt_tokens, each.output_tokens)]
     costs = [each.cost_usd for each in generated]
     known_tokens = [count for count in tokens if count is not None]
     known_costs = [cost for cost in costs if cost is not None]
-    return Usage(
+    return ExtractionUsage(
         generated[-1].model,
         len(generated),
         sum(known_tokens) if len(known_tokens) == len(tokens) else None,

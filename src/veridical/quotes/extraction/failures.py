@@ -61,7 +61,7 @@ _ID = re.compile(r"[\w.-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ExtractionFailure:
     """One thing that went wrong; `details` are words, hashes and violations, without any text."""
 
     category: FailureCategory
@@ -80,9 +80,9 @@ class FailureRegistry:
         now = datetime.now(UTC)
         self.run_id = checked_id(run_id or f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}", "a run")
         self.started_at = now.isoformat(timespec="seconds")
-        self.failures: list[Failure] = []
+        self.failures: list[ExtractionFailure] = []
 
-    def record(self, failure: Failure, *, log: bool = True) -> None:
+    def record(self, failure: ExtractionFailure, *, log: bool = True) -> None:
         """Keep a failure, and log it."""
         self.failures.append(failure)
         if log:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.quotes.extraction.failures import Failure
+    from veridical.quotes.extraction.failures import ExtractionFailure
     from veridical.quotes.grounding import Deviation, QuoteMatch
 
 SCHEMA = "veridical.extraction/1"
@@ -29,7 +29,7 @@ class ItemEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ExtractionUsage:
     """What the text model took; tokens and cost are those of all answers, None where unknown."""
 
     model: str
@@ -47,12 +47,12 @@ class Extraction:
     """
 
     items: Mapping[str, ItemEvidence]
-    usage: Usage
+    usage: ExtractionUsage
     participant_id: str | None = None
     validated: bool = True
     retried: bool = False
     deviations: tuple[Deviation, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[ExtractionFailure, ...] = ()
 
     @property
     def evidence(self) -> dict[str, list[str]]:

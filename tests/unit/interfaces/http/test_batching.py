@@ -18,7 +18,7 @@ from veridical.core.measurements import (
 )
 from veridical.errors import BackendError
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, within
-from veridical.telemetry import Asked, Event, Telemetry
+from veridical.telemetry import BackendAsked, Event, Telemetry
 from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
 
 
@@ -159,5 +159,5 @@ def test_telemetry_hears_of_each_batch_in_numbers() -> None:
 
     anyio.run(run)
     (event,) = events
-    assert isinstance(event, Asked)
+    assert isinstance(event, BackendAsked)
     assert (event.backend, event.queries, event.cached, event.unmeasured) == ("fake", 3, 0, 0)

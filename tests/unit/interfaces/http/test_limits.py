@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from veridical.errors import StoreError
 from veridical.interfaces.http import limits
 from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import MOST_RETRY_S, Admission, Kind, Rates, SharedRates
+from veridical.interfaces.http.limits import (
+    MOST_RETRY_S,
+    Kind,
+    RateLimiter,
+    RequestQueue,
+    SharedRateLimiter,
+)
 
 
 async def settle() -> None:
@@ -21,7 +27,7 @@ async def settle() -> None:
 
 def test_so_many_run_and_the_next_one_has_its_turn_in_order() -> None:
     async def run() -> list[int]:
-        admission, order = Admission(running=2, waiting=10), list[int]()
+        admission, order = RequestQueue(running=2, waiting=10), list[int]()
 
         async def work(number: int) -> None:
             async with admission.slot(Kind.CHECK):
@@ -41,7 +47,7 @@ def test_so_many_run_and_the_next_one_has_its_turn_in_order() -> None:
 @pytest.mark.spec("SPEC-08.39")
 def test_output_is_shed_first_a_check_when_the_queue_is_full_and_a_gate_never() -> None:
     async def run() -> None:
-        admission = Admission(running=1, waiting=4)
+        admission = RequestQueue(running=1, waiting=4)
         await admission.enter(Kind.CHECK)
         waiters = [asyncio.create_task(admission.enter(Kind.CHECK)) for _ in range(2)]
         await settle()
@@ -65,7 +71,7 @@ def test_output_is_shed_first_a_check_when_the_queue_is_full_and_a_gate_never() 
 
 def test_who_waits_too_long_is_turned_away_and_takes_no_place() -> None:
     async def run() -> None:
-        admission = Admission(running=1, waiting=4)
+        admission = RequestQueue(running=1, waiting=4)
         await admission.enter(Kind.CHECK)
         with pytest.raises(OverloadedError, match="in time"):
             await admission.enter(Kind.CHECK, wait_s=0.01)
@@ -79,7 +85,7 @@ def test_who_waits_too_long_is_turned_away_and_takes_no_place() -> None:
 
 def test_a_place_given_to_somebody_who_just_left_goes_on_to_the_next() -> None:
     async def run() -> None:
-        admission = Admission(running=1, waiting=4)
+        admission = RequestQueue(running=1, waiting=4)
         await admission.enter(Kind.CHECK)
         first = asyncio.create_task(admission.enter(Kind.CHECK))
         second = asyncio.create_task(admission.enter(Kind.CHECK))
@@ -95,7 +101,7 @@ def test_a_place_given_to_somebody_who_just_left_goes_on_to_the_next() -> None:
 
 @given(st.lists(st.floats(0, 1e6), max_size=30), st.integers(1, 64))
 def test_when_to_come_again_is_a_time_that_makes_sense(took: list[float], running: int) -> None:
-    admission = Admission(running, 10)
+    admission = RequestQueue(running, 10)
     for seconds in took:
         admission.running += 1
         admission.leave(seconds)
@@ -116,7 +122,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def waits(rates: Rates, key: str, per_minute: int | None, times: int = 1) -> list[int]:
+def waits(rates: RateLimiter, key: str, per_minute: int | None, times: int = 1) -> list[int]:
     """Ask so many times; in how many seconds to come again, 0 where there is room."""
 
     async def ask() -> int:
@@ -133,7 +139,7 @@ def waits(rates: Rates, key: str, per_minute: int | None, times: int = 1) -> lis
 
 
 def test_a_key_has_its_requests_a_minute_and_no_other_keys(clock: Clock) -> None:
-    rates = Rates()
+    rates = RateLimiter()
     assert waits(rates, "a", 3, 4) == [0, 0, 0, 20]
     assert waits(rates, "b", 3) == [0]
     assert waits(rates, "c", None, 50) == [0] * 50
@@ -148,7 +154,7 @@ def test_no_minute_has_more_than_twice_what_a_key_may_ask_for(
     per_minute: int, pauses: list[float]
 ) -> None:
     """A minute's worth that was saved up, and what comes in during that minute."""
-    rates, granted, clock = Rates(), list[float](), Clock()
+    rates, granted, clock = RateLimiter(), list[float](), Clock()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "monotonic", lambda: clock.now)
         for pause in pauses:
@@ -182,9 +188,9 @@ class Table:
         return self.wait_s
 
 
-def shared(table: Table) -> tuple[SharedRates, list[tuple[str, str]]]:
+def shared(table: Table) -> tuple[SharedRateLimiter, list[tuple[str, str]]]:
     failures: list[tuple[str, str]] = []
-    rates = SharedRates(
+    rates = SharedRateLimiter(
         lambda: table,  # type: ignore[arg-type, return-value]
         lambda where, error: failures.append((where, type(error).__name__)),
     )
@@ -227,7 +233,7 @@ def test_a_database_that_is_slow_holds_no_request_up(monkeypatch: pytest.MonkeyP
     assert failures == [("rates", "TimeoutError")]
 
 
-async def one_then_many(rates: Rates) -> list[int]:
+async def one_then_many(rates: RateLimiter) -> list[int]:
     found = []
     for _ in range(11):
         await rates.take("a", 60)

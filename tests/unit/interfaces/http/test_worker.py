@@ -12,7 +12,7 @@ import pytest
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import StoreError
 from veridical.interfaces.http.worker import LONGEST_S, QueueWorker, pause_s
-from veridical.memory import Decision, Memory, MemoryGate
+from veridical.memory import GateDecision, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -59,7 +59,7 @@ class Heard:
         self.failed: list[str] = []
         self.busy = False
 
-    def take(self, name: str, decision: Decision, seconds: float) -> None:
+    def take(self, name: str, decision: GateDecision, seconds: float) -> None:
         assert seconds >= 0.0
         self.settled.append((name, decision.reason))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
 
-from veridical.interfaces.mcp.line_repair import mend, mended
+from veridical.interfaces.mcp.line_repair import repair_line, repair_lines
 
 Json: TypeAlias = Any
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -39,7 +39,7 @@ def through(*lines: str) -> tuple[list[Json], list[Json]]:
             except ValueError as error:
                 await feeding.send(error)
         feeding.close()
-        await mend(reading, sending, writing)
+        await repair_lines(reading, sending, writing)
         writing.close()
         async with server, written:
             return [one async for one in server], [one async for one in written]
@@ -51,7 +51,7 @@ def through(*lines: str) -> tuple[list[Json], list[Json]]:
 def test_a_request_with_any_text_is_one_that_can_be_answered(
     sources: dict[str, str], answer: str
 ) -> None:
-    found = mended(request(answer=answer, sources=sources))
+    found = repair_line(request(answer=answer, sources=sources))
     assert isinstance(found, SessionMessage)
     assert isinstance(found.message, JSONRPCRequest)
     assert found.message.id == 7

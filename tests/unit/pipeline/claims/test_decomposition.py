@@ -12,8 +12,13 @@ from hypothesis import strategies as st
 from veridical.core.measurements import Generated, TextRequest, Unmeasured, UnmeasuredReason
 from veridical.core.types import ClaimExtraction, ClaimSet, Exclusion, ExtractionMethod
 from veridical.errors import EvidenceSchemaError
-from veridical.pipeline.claims import cut, decompose, decomposition_request, extract_claims
-from veridical.pipeline.claims.decomposition import PIECE, Piece, parse_decomposition
+from veridical.pipeline.claims import (
+    decompose,
+    decomposition_request,
+    extract_claims,
+    split_for_model,
+)
+from veridical.pipeline.claims.decomposition import PIECE, AnswerChunk, parse_decomposition
 from veridical.pipeline.claims.faithfulness import lacks
 
 IDS = ("S1", "S2", "S3")
@@ -27,7 +32,7 @@ def claim(text: str, quote: str | None = None, *evidence: str) -> dict[str, obje
 def replied(answer: str, reply: str | Generated | Unmeasured, ids: Sequence[str] = IDS) -> ClaimSet:
     rules = extract_claims(answer, known_ids=ids)
     generated = Generated(reply, "m") if isinstance(reply, str) else reply
-    return decompose(answer, rules, dict.fromkeys(cut(rules), generated), ids)
+    return decompose(answer, rules, dict.fromkeys(split_for_model(rules), generated), ids)
 
 
 def taken_apart(answer: str, *claims: object, ids: Sequence[str] = IDS) -> ClaimSet:
@@ -325,15 +330,15 @@ def test_what_is_cited_counts_and_not_what_a_model_says_of_it() -> None:
 # --- what is asked ---------------------------------------------------------------------------
 
 
-def asked(answer: str, sources: dict[str, str]) -> list[tuple[Piece, TextRequest]]:
-    pieces = cut(extract_claims(answer, known_ids=sources))
+def asked(answer: str, sources: dict[str, str]) -> list[tuple[AnswerChunk, TextRequest]]:
+    pieces = split_for_model(extract_claims(answer, known_ids=sources))
     return [(p, decomposition_request(answer, p, sources, max_tokens=99)) for p in pieces]
 
 
 def test_a_long_answer_is_asked_about_in_pieces_of_whole_sentences_and_none_is_left_out() -> None:
     sentences = [f"Tower number {n} was built by engineer {n} of the board." for n in range(200)]
     answer = " ".join(sentences)
-    pieces = cut(extract_claims(answer))
+    pieces = split_for_model(extract_claims(answer))
     assert len(pieces) > 5
     assert " ".join(piece.span.of(answer) for piece in pieces) == answer
     assert all(len(piece.span) <= PIECE for piece in pieces)
@@ -344,9 +349,9 @@ def test_each_piece_has_its_own_reply_and_its_own_place() -> None:
     sentences = [f"Tower number {n} was built by engineer {n} of the board." for n in range(200)]
     answer = " ".join(sentences)
     rules = extract_claims(answer)
-    first, second, *others = cut(rules)
+    first, second, *others = split_for_model(rules)
     stolen = second.span.of(answer).partition(". ")[0]
-    replies: dict[Piece, Generated | Unmeasured] = {
+    replies: dict[AnswerChunk, Generated | Unmeasured] = {
         first: Generated(json.dumps({"claims": [claim(stolen)]}), "m"),
         second: Generated(json.dumps({"claims": [claim(stolen)]}), "m"),
     }
@@ -359,7 +364,7 @@ def test_each_piece_has_its_own_reply_and_its_own_place() -> None:
 
 
 def test_what_asserts_nothing_is_not_asked_about() -> None:
-    assert cut(extract_claims("Hello! How are you?")) == ()
+    assert split_for_model(extract_claims("Hello! How are you?")) == ()
 
 
 @pytest.mark.spec("SPEC-16.38")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from veridical.core.sources import as_sources
 from veridical.core.types import FURTHER, Citation, CitationRef, Span
 from veridical.pipeline.claims import split_sentences
-from veridical.pipeline.evidence import Binder, Corpus, resolve
+from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 from veridical.pipeline.evidence.scrubbing import MARKER
 
 BuildBinder = Callable[..., Binder]
@@ -20,7 +20,7 @@ SOURCES = {"S1": S1, "S2": S2}
 
 
 def cite(*ids: str, sources: dict[str, str] = SOURCES) -> tuple[Citation, ...]:
-    return resolve([CitationRef(i, Span(0, 1)) for i in ids], as_sources(sources))
+    return resolve_citations([CitationRef(i, Span(0, 1)) for i in ids], as_sources(sources))
 
 
 def test_a_claim_is_read_with_the_cited_source_only(binder: BuildBinder) -> None:

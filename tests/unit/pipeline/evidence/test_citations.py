@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from veridical.core.sources import as_sources
 from veridical.core.types import CitationRef, Span
-from veridical.pipeline.evidence import resolve
+from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.reports.positions import Lines
 
 SOURCES = as_sources({"S1": "One.", "S12": "Twelve.", "a.py": "x = 1\ny = 2\nz = 3\n", "doc": "D."})
 
 
 def resolved(cited: str) -> str | None:
-    (citation,) = resolve([CitationRef(cited, Span(0, 1))], SOURCES)
+    (citation,) = resolve_citations([CitationRef(cited, Span(0, 1))], SOURCES)
     return citation.source
 
 
@@ -38,13 +38,13 @@ def test_a_bare_number_is_no_position_in_the_list() -> None:
 
 def test_a_bare_number_that_two_ids_carry_is_a_phantom() -> None:
     sources = as_sources({"S1": "a", "D1": "b"})
-    (citation,) = resolve([CitationRef("1", Span(0, 1))], sources)
+    (citation,) = resolve_citations([CitationRef("1", Span(0, 1))], sources)
     assert not citation.resolved
 
 
 def test_an_id_that_is_a_number_wins_over_one_that_carries_it() -> None:
     sources = as_sources({"S1": "a", "1": "b"})
-    (citation,) = resolve([CitationRef("1", Span(0, 1))], sources)
+    (citation,) = resolve_citations([CitationRef("1", Span(0, 1))], sources)
     assert citation.source == "1"
 
 
@@ -53,14 +53,14 @@ def test_an_id_that_is_a_number_wins_over_one_that_carries_it() -> None:
     [("a.py:2", "y = 2\n"), ("a.py:1-2", "x = 1\ny = 2\n"), ("a.py:3", "z = 3\n")],
 )
 def test_a_line_citation_covers_just_those_lines(cited: str, region: str) -> None:
-    (citation,) = resolve([CitationRef(cited, Span(0, 1))], SOURCES)
+    (citation,) = resolve_citations([CitationRef(cited, Span(0, 1))], SOURCES)
     assert citation.region is not None
     assert citation.region.of(SOURCES["a.py"].text) == region
 
 
 def test_lines_are_those_that_the_reports_count() -> None:
     text = "one\x0cpage\u2028still one\r\ntwo\n"
-    (citation,) = resolve([CitationRef("a.py:2", Span(0, 1))], as_sources({"a.py": text}))
+    (citation,) = resolve_citations([CitationRef("a.py:2", Span(0, 1))], as_sources({"a.py": text}))
     assert citation.region is not None
     assert citation.region.of(text) == "two\n"
     assert Lines(text).at(citation.region.start).line == 2

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.assessment import Savings
+from veridical.core.assessment import CascadeUsage
 from veridical.core.certainty import CertaintyModel, Fit, log_odds
 from veridical.core.measurements import (
     UNKNOWN,
     BackendInfo,
-    Billed,
+    BilledFailure,
+    CascadeBranch,
     Estimate,
     Estimator,
     Measurement,
     Query,
     Reads,
-    Stage,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -36,7 +36,7 @@ from veridical.verification.verifier import Verifier
 FIRST = BackendInfo("small", "s1", Estimator.CROSS_ENCODER, "aaa", 0.5, 0.5)
 SECOND = BackendInfo("large", "l1", Estimator.LOGPROBS, "bbb", 0.7, 0.6)
 DOWN = Unmeasured(UnmeasuredReason.TIMEOUT)
-LOST = replace(DOWN, stage=Stage.SECOND)
+LOST = replace(DOWN, stage=CascadeBranch.SECOND)
 
 
 def small(*values: float | Measurement) -> FakeBackend:
@@ -69,11 +69,11 @@ def test_only_what_is_near_the_threshold_goes_to_the_second() -> None:
 
 def test_the_saving_is_counted_over_calls() -> None:
     cascade = Cascade(small(0.02, 0.5, 0.99, 0.98), large())
-    assert cascade.savings == Savings()
+    assert cascade.savings == CascadeUsage()
     assert cascade.savings.saved is None
     ask(cascade, 4)
     ask(cascade, 1)
-    assert cascade.savings == Savings(asked_first=5, asked_second=1)
+    assert cascade.savings == CascadeUsage(asked_first=5, asked_second=1)
     assert cascade.savings.saved == 0.8
 
 
@@ -82,14 +82,14 @@ def test_each_measurement_says_whether_the_second_was_asked() -> None:
     second = FakeBackend(lambda query: answers[int(query.claim) - 1], SECOND)
     measured = ask(Cascade(small(0.99, 0.5, 0.4, 0.6), second), 4)
     assert [m.stage for m in measured] == [
-        Stage.FIRST,
-        Stage.SECOND,
-        Stage.STOOD_IN,
-        Stage.SECOND,
+        CascadeBranch.FIRST,
+        CascadeBranch.SECOND,
+        CascadeBranch.STOOD_IN,
+        CascadeBranch.SECOND,
     ]
     assert isinstance(measured[3], Unmeasured)
-    assert Savings.of(measured) == Savings(asked_first=4, asked_second=3, stood_in=1)
-    assert Savings.of([fake_estimate(0.9), DOWN]) == Savings()
+    assert CascadeUsage.of(measured) == CascadeUsage(asked_first=4, asked_second=3, stood_in=1)
+    assert CascadeUsage.of([fake_estimate(0.9), DOWN]) == CascadeUsage()
 
 
 def test_threads_that_ask_at_once_lose_no_count() -> None:
@@ -99,7 +99,7 @@ def test_threads_that_ask_at_once_lose_no_count() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert cascade.savings == Savings(asked_first=16, asked_second=8)
+    assert cascade.savings == CascadeUsage(asked_first=16, asked_second=8)
 
 
 def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
@@ -151,16 +151,16 @@ def test_equal_thresholds_are_those_of_the_cascade() -> None:
 
 def test_the_second_alone_counts_only_where_its_thresholds_and_the_cascades_read_it_alike() -> None:
     too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
-    lost = replace(too_long, stage=Stage.SECOND)
+    lost = replace(too_long, stage=CascadeBranch.SECOND)
     # What the second took is unknown, and that is said with the failure.
-    unknown = Billed.of(lost, UNKNOWN)
+    unknown = BilledFailure.of(lost, UNKNOWN)
     assert ask(Cascade(small(too_long), large(fake_estimate(0.65, 0.1)))) == [unknown]
 
 
 def test_what_the_first_could_not_measure_goes_to_the_second_as_it_is() -> None:
     answer = replace(fake_estimate(0.9, 0.0), cost_usd=0.001, tokens=7, latency_ms=2.0)
     too_long = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
-    expected = replace(answer, stage=Stage.SECOND)
+    expected = replace(answer, stage=CascadeBranch.SECOND)
     assert ask(Cascade(small(too_long), large(answer))) == [expected]
 
 
@@ -174,7 +174,7 @@ def test_what_both_measured_is_pooled_and_carries_what_both_took() -> None:
         cost_usd=0.002,
         tokens=210,
         latency_ms=31.0,
-        stage=Stage.SECOND,
+        stage=CascadeBranch.SECOND,
         model="fake+l1",
         fingerprint=cascade.info.fingerprint,
     )
@@ -213,9 +213,9 @@ def test_a_cost_that_is_unknown_stays_so_unless_it_was_paid_before() -> None:
 def test_the_first_stands_in_where_the_second_is_down() -> None:
     cascade = Cascade(small(0.3, 0.8), large(DOWN))
     assert ask(cascade, 2) == [
-        replace(fake_estimate(share, 0.0), stage=Stage.STOOD_IN) for share in (0.3, 0.8)
+        replace(fake_estimate(share, 0.0), stage=CascadeBranch.STOOD_IN) for share in (0.3, 0.8)
     ]
-    assert cascade.savings == Savings(2, 2, stood_in=2)
+    assert cascade.savings == CascadeUsage(2, 2, stood_in=2)
 
 
 @pytest.mark.parametrize("supported", [0.5, 0.55, 0.6])  # supported at .5, but not at .6376
@@ -346,7 +346,7 @@ def test_a_cascade_keeps_the_promises_of_the_port() -> None:
     cascade = create(first=first, second=second)
     assert isinstance(cascade, Backend)
     anyio.run(check_backend, cascade)
-    assert cascade.savings == Savings(asked_first=12, asked_second=4)
+    assert cascade.savings == CascadeUsage(asked_first=12, asked_second=4)
 
 
 def test_each_report_says_what_was_saved_in_its_own_check() -> None:
@@ -361,7 +361,7 @@ def test_each_report_says_what_was_saved_in_its_own_check() -> None:
     cascade = Cascade(Slow(share, FIRST), Slow(lambda _: fake_estimate(0.9), SECOND))
     verifier = Verifier(cascade)
     answers = ["The ferry sank.", "The bridge opened.", "The bridge opened. The ferry sank."] * 3
-    found: dict[int, Savings | None] = {}
+    found: dict[int, CascadeUsage | None] = {}
 
     async def check(number: int, answer: str) -> None:
         report = await verifier.check(answer, {"S1": "The ferry sank. The bridge opened."})
@@ -375,7 +375,7 @@ def test_each_report_says_what_was_saved_in_its_own_check() -> None:
     anyio.run(at_once)
     saved = [saving.saved if saving else None for _, saving in sorted(found.items())]
     assert saved == [0.0, 1.0, 0.5] * 3
-    assert sum((saving for saving in found.values() if saving), Savings()) == cascade.savings
+    assert sum((saving for saving in found.values() if saving), CascadeUsage()) == cascade.savings
 
 
 # --- passages and the whole ------------------------------------------------------------------
@@ -393,7 +393,11 @@ def test_the_second_reads_the_whole_once_for_all_passages_in_doubt() -> None:
     found = list(anyio.run(cascade.estimate, queries))
     assert first.queries == [Query("claim", context) for context in "abc"]
     assert second.queries == [Query("claim", "a b c")]
-    assert [m.stage for m in found] == [Stage.SECOND, Stage.SECOND, Stage.FIRST]
+    assert [m.stage for m in found] == [
+        CascadeBranch.SECOND,
+        CascadeBranch.SECOND,
+        CascadeBranch.FIRST,
+    ]
     assert [m.supported for m in found if isinstance(m, Estimate)][:2] == [
         pooled_probability(0.4, 0.9)
     ] * 2
@@ -469,6 +473,6 @@ def test_a_name_that_stands_for_nothing_says_what_to_set(
 
 def test_a_second_that_was_billed_and_failed_is_counted() -> None:
     first = replace(fake_estimate(0.5), tokens=10, cost_usd=0.0)
-    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=90, cost_usd=0.5)
+    billed = BilledFailure(UnmeasuredReason.MALFORMED_REPLY, tokens=90, cost_usd=0.5)
     (found,) = ask(Cascade(small(first), large(billed)))
     assert (getattr(found, "tokens", None), getattr(found, "cost_usd", None)) == (100, 0.5)

@@ -35,8 +35,8 @@ from veridical.pipeline.inference.claude import MODELS, Claude, create
 from veridical.pipeline.inference.claude_messages import SCHEMA, read_reply, request, shuffled
 from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probe, Probing
-from veridical.pipeline.inference.prompts import Answer
-from veridical.pipeline.inference.wrappers import Budget, wrap
+from veridical.pipeline.inference.prompts import AnswerWord
+from veridical.pipeline.inference.wrappers import CostLimit, wrap
 from veridical.testing import check_backend
 
 pytest.importorskip("anthropic")
@@ -453,7 +453,7 @@ def test_answers_are_found_behind_other_blocks_and_in_any_case() -> None:
     text = '{"answers": [{"claim": 1, "answer": " yes "}, {"claim": 2, "answer": "NO"}]}'
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
     body = message("", content=[thinking, {"type": "text", "text": text}]).body
-    assert read_reply(body, [7, 4]).answers == {7: Answer.YES, 4: Answer.NO}
+    assert read_reply(body, [7, 4]).answers == {7: AnswerWord.YES, 4: AnswerWord.NO}
 
 
 json_values = st.recursive(
@@ -833,7 +833,7 @@ def test_samples_that_were_paid_for_count_when_a_later_one_fails(service: Servic
     backend = create(
         base_url=service.url, api_key="k", price=lambda usage: usage.output_tokens / 1000
     )
-    budget = Budget(backend, max_cost_usd=1, price=lambda _: 0.01, most=lambda: backend.most)
+    budget = CostLimit(backend, max_cost_usd=1, price=lambda _: 0.01, most=lambda: backend.most)
     (found,) = anyio.run(budget.estimate, [FALSE])
     assert plain(found) == Unmeasured(UnmeasuredReason.BACKEND_ERROR, "HTTP 500")
     assert len(service.sent) == 3

@@ -12,7 +12,7 @@ from veridical.core.measurements import Generated, TextRequest, Unmeasured, Unme
 from veridical.core.ports import TextModel
 from veridical.pipeline.inference.claude import MODELS
 from veridical.pipeline.inference.claude_text import ClaudeText, arguments, create, read_message
-from veridical.pipeline.inference.prices import Most
+from veridical.pipeline.inference.prices import UsageBound
 from veridical.testing import check_text_model
 
 pytest.importorskip("anthropic")
@@ -125,5 +125,5 @@ def test_the_model_keeps_the_promises_of_the_port(serve: Serve) -> None:
 @pytest.mark.parametrize(("model", "more"), [("claude-haiku-5-5", 0), ("claude-opus-9", 8_000)])
 def test_the_room_to_think_is_part_of_what_a_text_may_take(model: str, more: int) -> None:
     made = create(model, base_url="http://127.0.0.1:9", api_key="k")
-    assert made.most == Most(further_output_tokens=more)
+    assert made.most == UsageBound(further_output_tokens=more)
     assert arguments(model, REQUEST)["max_tokens"] == REQUEST.max_tokens + more

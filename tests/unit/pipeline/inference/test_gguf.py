@@ -22,7 +22,7 @@ from veridical.errors import BackendError, ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import llama_cpp
 from veridical.pipeline.inference.completions import Completion
 from veridical.pipeline.inference.gguf import FENCE, QUOTE, Gguf, create, stages
-from veridical.pipeline.inference.llama_cpp import Engine, Tokens, read_chunks
+from veridical.pipeline.inference.llama_cpp import LlamaModel, Tokens, read_chunks
 from veridical.pipeline.inference.prompts import prompt_for
 from veridical.testing import check_backend
 
@@ -281,14 +281,14 @@ QUERIES = st.builds(
 def test_a_prompt_is_read_in_the_same_stages_whatever_was_asked_before(
     query: Query, before: list[tuple[Query, bool]]
 ) -> None:
-    def asked(cache: Cache, engine: Engine, query: Query) -> list[tuple[int, int]]:
+    def asked(cache: Cache, engine: LlamaModel, query: Query) -> list[tuple[int, int]]:
         engine.ask(stages(prompt_for(query)), 20, threading.Event())
         return cache.runs
 
     cache = Cache()
-    alone = asked(cache, Engine(cache), query)
+    alone = asked(cache, LlamaModel(cache), query)
     cache = Cache()
-    engine = Engine(cache)
+    engine = LlamaModel(cache)
     for other, cache.fails in before:
         asked(cache, engine, other)
     cache.fails = False
@@ -298,7 +298,7 @@ def test_a_prompt_is_read_in_the_same_stages_whatever_was_asked_before(
 
 def test_a_claim_on_a_known_context_is_read_alone() -> None:
     cache = Cache()
-    engine = Engine(cache)
+    engine = LlamaModel(cache)
     long = "The bridge opened in 1998. " * 50
     for claim in ("First.", "Second."):
         prompt = prompt_for(Query(claim, long))

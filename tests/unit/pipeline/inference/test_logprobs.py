@@ -8,17 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.measurements import Estimator, Unmeasured, UnmeasuredReason
-from veridical.pipeline.inference.logprobs import LEAST_MASS, Reading, answer_of, read_logprobs
-from veridical.pipeline.inference.prompts import Answer
+from veridical.pipeline.inference.logprobs import (
+    LEAST_MASS,
+    TokenProbabilities,
+    answer_of,
+    read_logprobs,
+)
+from veridical.pipeline.inference.prompts import AnswerWord
 from veridical.testing import FAKE
 
 SPELLINGS = ["YES", " yes", "Yes", "Y", "NO", " No", "n", "UNSURE", "UN", "uns", '"YES', "NO."]
 OTHERS = ["The", " ", "\n", "Based", "Paris", "<", "Not", "", "1", "Yesterday"]
 
 
-def reading(*top: tuple[str, float]) -> Reading:
+def reading(*top: tuple[str, float]) -> TokenProbabilities:
     found = read_logprobs((token, math.log(p)) for token, p in top)
-    assert isinstance(found, Reading)
+    assert isinstance(found, TokenProbabilities)
     return found
 
 
@@ -44,7 +49,7 @@ def logs(pairs: list[tuple[str, float]]) -> list[tuple[str, float]]:
 def test_the_answers_are_renormalised() -> None:
     found = reading(("YES", 0.6), ("NO", 0.15), ("UNSURE", 0.05), ("The", 0.2))
     assert found.probabilities == pytest.approx(
-        {Answer.YES: 0.75, Answer.NO: 0.1875, Answer.UNSURE: 0.0625}
+        {AnswerWord.YES: 0.75, AnswerWord.NO: 0.1875, AnswerWord.UNSURE: 0.0625}
     )
     assert found.mass == pytest.approx(0.8)
     assert (found.low, found.high) == pytest.approx((0.75, 0.75))
@@ -53,7 +58,7 @@ def test_the_answers_are_renormalised() -> None:
 @pytest.mark.spec("SPEC-08.13")
 def test_all_spellings_of_an_answer_count() -> None:
     found = reading(("YES", 0.3), (" yes", 0.2), ("Y", 0.1), ("No", 0.4))
-    assert found.probabilities[Answer.YES] == pytest.approx(0.6)
+    assert found.probabilities[AnswerWord.YES] == pytest.approx(0.6)
 
 
 def test_what_is_not_listed_widens_the_interval() -> None:
@@ -65,19 +70,22 @@ def test_what_is_not_listed_widens_the_interval() -> None:
 @pytest.mark.parametrize(
     ("token", "answer"),
     [
-        *[(token, Answer.YES) for token in ("YES", "Yes", "yes", " YES", "ĠYes", "▁Y", '"yes.')],
-        *[(token, Answer.NO) for token in ("NO", "no,", "\nNo", "**N", "Ċno")],
-        *[(token, Answer.UNSURE) for token in ("UNSURE", "Un", "u", " UNS")],
+        *[
+            (token, AnswerWord.YES)
+            for token in ("YES", "Yes", "yes", " YES", "ĠYes", "▁Y", '"yes.')
+        ],
+        *[(token, AnswerWord.NO) for token in ("NO", "no,", "\nNo", "**N", "Ċno")],
+        *[(token, AnswerWord.UNSURE) for token in ("UNSURE", "Un", "u", " UNS")],
         *[(token, None) for token in ("", " ", "Not", "Yesterday", "N/A", "The", "YES NO", "ñ")],
     ],
 )
-def test_a_token_spells_or_begins_an_answer(token: str, answer: Answer | None) -> None:
+def test_a_token_spells_or_begins_an_answer(token: str, answer: AnswerWord | None) -> None:
     assert answer_of(token) is answer
 
 
 @given(st.text())
 def test_any_token_can_be_read(token: str) -> None:
-    assert answer_of(token) in {*Answer, None}
+    assert answer_of(token) in {*AnswerWord, None}
 
 
 @given(distributions(), st.integers(1, 22))
@@ -86,7 +94,7 @@ def test_the_true_probability_lies_within_the_bounds(full: list[tuple[str, float
     if isinstance(found, Unmeasured):
         return
     mass = math.fsum(p for token, p in full if answer_of(token))
-    yes = math.fsum(p for token, p in full if answer_of(token) is Answer.YES)
+    yes = math.fsum(p for token, p in full if answer_of(token) is AnswerWord.YES)
     assert found.low - 1e-9 <= yes / mass <= found.high + 1e-9
 
 
@@ -108,14 +116,14 @@ def test_a_reading_is_a_distribution_with_an_interval(
     if isinstance(found, Unmeasured):
         return
     assert math.fsum(found.probabilities.values()) == pytest.approx(1.0)
-    assert 0.0 <= found.low <= found.probabilities[Answer.YES] <= found.high <= 1.0
+    assert 0.0 <= found.low <= found.probabilities[AnswerWord.YES] <= found.high <= 1.0
     found.estimate(FAKE)
 
 
 @given(distributions())
 def test_a_full_distribution_leaves_nothing_open(full: list[tuple[str, float]]) -> None:
     found = read_logprobs(logs(full))
-    if isinstance(found, Reading):
+    if isinstance(found, TokenProbabilities):
         assert found.high - found.low < 1e-9
 
 

@@ -21,10 +21,10 @@ import pytest
 from veridical.core.measurements import Estimate, Estimator, Query, Unmeasured, UnmeasuredReason
 from veridical.core.ports import Backend, estimators_of
 from veridical.errors import ConfigurationError, MissingExtraError
-from veridical.pipeline.inference.capabilities import Dialect
+from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.clients import tls
 from veridical.pipeline.inference.openai_chat import NO_LOGPROBS, OpenAIChat, create
-from veridical.pipeline.inference.prices import Most, Usage
+from veridical.pipeline.inference.prices import Usage, UsageBound
 from veridical.pipeline.inference.probing import Probing
 from veridical.pipeline.inference.sampling import wilson
 from veridical.pipeline.inference.wrappers import wrap
@@ -459,7 +459,7 @@ def test_a_refusal_that_repeats_the_prompt_is_not_taken_for_one_of_arguments(
 
 
 def test_a_dialect_gives_way_step_by_step() -> None:
-    dialect: Dialect | None = Dialect(20)
+    dialect: ServerCapabilities | None = ServerCapabilities(20)
     seen = []
     while dialect is not None:
         seen.append(dialect)
@@ -598,17 +598,19 @@ def test_the_most_that_a_claim_may_take_is_certain_once_one_was_answered() -> No
 
     words = iter(["YES", "YES", "NO"] * 9)
     with serving(answer, samples_max=9, threshold=0.6) as (server, backend):
-        assert backend.most == Most(11, 16, certain=False)
+        assert backend.most == UsageBound(11, 16, certain=False)
         one(backend)
-    assert backend.most == Most(11, 8_000)
+    assert backend.most == UsageBound(11, 8_000)
     assert len(server.requests) == 11
 
 
 @pytest.mark.parametrize(
-    ("sampling", "most"), [(True, Most(12, 16)), (False, Most())], ids=["sampling", "none"]
+    ("sampling", "most"),
+    [(True, UsageBound(12, 16)), (False, UsageBound())],
+    ids=["sampling", "none"],
 )
 def test_any_reply_may_lack_log_probabilities_and_samples_follow(
-    sampling: bool, most: Most
+    sampling: bool, most: UsageBound
 ) -> None:
     with serving(sampling=sampling) as (_, backend):
         one(backend)

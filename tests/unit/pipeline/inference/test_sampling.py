@@ -15,7 +15,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.prompts import Answer
+from veridical.pipeline.inference.prompts import AnswerWord
 from veridical.pipeline.inference.sampling import (
     Plan,
     Tally,
@@ -25,7 +25,7 @@ from veridical.pipeline.inference.sampling import (
     wilson,
 )
 
-YES, NO, UNSURE = Answer.YES, Answer.NO, Answer.UNSURE
+YES, NO, UNSURE = AnswerWord.YES, AnswerWord.NO, AnswerWord.UNSURE
 INFO = BackendInfo(name="test", model="m", estimator=Estimator.SAMPLING, fingerprint="f")
 LIMITED = Unmeasured(UnmeasuredReason.RATE_LIMITED, "HTTP 429", 7.0)
 BROKEN = Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the reply is not JSON")
@@ -146,8 +146,10 @@ def test_a_decided_claim_is_read_the_same_anywhere_in_its_interval(
     assert Plan(threshold=threshold).decided(tally) == (len(sides) == 1)
 
 
-@given(plans, st.lists(st.sampled_from(Answer), min_size=20, max_size=20))
-def test_no_sample_is_asked_for_in_vain_and_none_too_few(plan: Plan, answers: list[Answer]) -> None:
+@given(plans, st.lists(st.sampled_from(AnswerWord), min_size=20, max_size=20))
+def test_no_sample_is_asked_for_in_vain_and_none_too_few(
+    plan: Plan, answers: list[AnswerWord]
+) -> None:
     tally = Tally()
     while more := plan.further(tally, tally.total):
         round_ = answers[tally.total : tally.total + more]
@@ -163,7 +165,7 @@ def test_no_sample_is_asked_for_in_vain_and_none_too_few(plan: Plan, answers: li
 @pytest.mark.parametrize(
     ("answer", "samples"), [(YES, 9), (NO, 3), (UNSURE, 3)], ids=["yes", "no", "unsure"]
 )
-def test_unanimous_answers_end_early(answer: Answer, samples: int) -> None:
+def test_unanimous_answers_end_early(answer: AnswerWord, samples: int) -> None:
     assert sampled(*[answer] * 20) == Tally().plus([answer] * samples)
 
 
@@ -190,8 +192,8 @@ def test_an_impossible_plan_is_a_configuration_error(
 # --- the driver --------------------------------------------------------------------------------
 
 
-def sampled(*answers: Answer | Unmeasured) -> Tally | Unmeasured:
-    async def ask(number: int) -> Answer | Unmeasured:
+def sampled(*answers: AnswerWord | Unmeasured) -> Tally | Unmeasured:
+    async def ask(number: int) -> AnswerWord | Unmeasured:
         return answers[number]
 
     async def main() -> Tally | Unmeasured:
@@ -215,7 +217,7 @@ def test_nothing_but_malformed_answers_is_a_malformed_reply() -> None:
 def test_a_failing_service_is_asked_once() -> None:
     numbers: list[int] = []
 
-    async def ask(number: int) -> Answer | Unmeasured:
+    async def ask(number: int) -> AnswerWord | Unmeasured:
         numbers.append(number)
         return LIMITED
 
@@ -238,7 +240,7 @@ def test_samples_of_one_round_are_asked_at_once() -> None:
     at_once = 0
     most = 0
 
-    async def ask(_: int) -> Answer:
+    async def ask(_: int) -> AnswerWord:
         nonlocal at_once, most
         at_once += 1
         most = max(most, at_once)
@@ -255,14 +257,14 @@ def test_samples_of_one_round_are_asked_at_once() -> None:
 
 @pytest.mark.spec("SPEC-08.29")
 @settings(max_examples=30)
-@given(plans, st.lists(st.lists(st.sampled_from(Answer), min_size=20, max_size=20), max_size=5))
+@given(plans, st.lists(st.lists(st.sampled_from(AnswerWord), min_size=20, max_size=20), max_size=5))
 def test_a_claim_takes_the_same_samples_in_company_as_alone(
-    plan: Plan, answers: list[list[Answer]]
+    plan: Plan, answers: list[list[AnswerWord]]
 ) -> None:
     requests: list[list[int]] = []
     seen = [0] * len(answers)
 
-    async def ask(_: int, indices: Sequence[int]) -> Mapping[int, Answer]:
+    async def ask(_: int, indices: Sequence[int]) -> Mapping[int, AnswerWord]:
         requests.append(list(indices))
         reply = {}
         for i in indices:
@@ -286,7 +288,7 @@ def test_a_claim_takes_the_same_samples_in_company_as_alone(
 
 
 def test_a_claim_that_every_reply_misses_is_unmeasured_and_the_others_are_not() -> None:
-    async def ask(_: int, indices: Sequence[int]) -> Mapping[int, Answer]:
+    async def ask(_: int, indices: Sequence[int]) -> Mapping[int, AnswerWord]:
         return {i: NO for i in indices if i != 1}
 
     async def main() -> list[Tally | Unmeasured]:
@@ -298,7 +300,7 @@ def test_a_claim_that_every_reply_misses_is_unmeasured_and_the_others_are_not() 
 
 
 def test_cancellation_passes_through() -> None:
-    async def ask(_: int) -> Answer:
+    async def ask(_: int) -> AnswerWord:
         await anyio.sleep_forever()
         raise AssertionError
 
@@ -342,7 +344,9 @@ def test_an_estimate_of_a_unanimous_sample_is_no_certainty() -> None:
         ("<think>YES", None),
     ],
 )
-def test_an_answer_is_the_word_that_a_reply_begins_with(text: str, answer: Answer | None) -> None:
+def test_an_answer_is_the_word_that_a_reply_begins_with(
+    text: str, answer: AnswerWord | None
+) -> None:
     assert answer_in(text) == answer
 
 

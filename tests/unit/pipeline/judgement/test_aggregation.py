@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.types import Passage
-from veridical.pipeline.judgement import combine
+from veridical.pipeline.judgement import pool_passages
 from veridical.testing import FAKE, fake_estimate
 
 TIMEOUT = Unmeasured(UnmeasuredReason.TIMEOUT)
@@ -18,7 +18,7 @@ def passages(count: int) -> list[Passage]:
 
 
 def decided_by(policy: Policy, *measurements: Measurement) -> str | None:
-    reading = combine(passages(len(measurements)), measurements, policy)
+    reading = pool_passages(passages(len(measurements)), measurements, policy)
     return reading.passage.text if reading.passage else None
 
 
@@ -38,7 +38,7 @@ def test_strong_support_outweighs_a_weaker_contradiction(policy: Policy) -> None
 def test_a_passage_that_could_not_be_read_leaves_an_undecided_claim_unmeasured(
     policy: Policy,
 ) -> None:
-    reading = combine(passages(2), [fake_estimate(0.2), TIMEOUT], policy)
+    reading = pool_passages(passages(2), [fake_estimate(0.2), TIMEOUT], policy)
     assert reading.measurement == TIMEOUT
     assert reading.unmeasured == 1
 
@@ -47,24 +47,24 @@ def test_a_passage_that_could_not_be_read_leaves_an_undecided_claim_unmeasured(
 def test_a_passage_that_decides_makes_up_for_one_that_could_not_be_read(
     policy: Policy, decisive: Estimate
 ) -> None:
-    reading = combine(passages(2), [TIMEOUT, decisive], policy)
+    reading = pool_passages(passages(2), [TIMEOUT, decisive], policy)
     assert reading.measurement == decisive
     assert reading.unmeasured == 1
 
 
 def test_nothing_to_read_is_unmeasured(policy: Policy) -> None:
-    assert isinstance(combine([], [], policy).measurement, Unmeasured)
+    assert isinstance(pool_passages([], [], policy).measurement, Unmeasured)
 
 
 def test_an_unresolved_policy_is_refused() -> None:
     with pytest.raises(ValueError, match="not resolved"):
-        combine(passages(2), [fake_estimate(0.9), TIMEOUT], Policy())
+        pool_passages(passages(2), [fake_estimate(0.9), TIMEOUT], Policy())
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
 def test_more_passages_never_lower_the_support_that_was_found(supports: list[float]) -> None:
     policy = Policy().resolved(FAKE)
     found = [fake_estimate(p) for p in supports]
-    reading = combine(passages(len(found)), found, policy)
+    reading = pool_passages(passages(len(found)), found, policy)
     assert isinstance(reading.measurement, Estimate)
     assert reading.measurement.supported == max(supports)

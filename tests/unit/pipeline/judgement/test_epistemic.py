@@ -22,7 +22,7 @@ from veridical.core.policy import Policy
 from veridical.core.similarity import Consistency, Contradictions
 from veridical.core.types import Binding, Citation, Claim, Exclusion, Skip, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role, Status, Verdict
-from veridical.pipeline.judgement import Reading, judge, summarise
+from veridical.pipeline.judgement import PooledEstimate, judge_claim, summarise
 from veridical.pipeline.judgement.epistemic import (
     deciding,
     gap,
@@ -51,7 +51,7 @@ def verdict(
     policy: Policy = POLICY,
 ) -> Verdict:
     binding = Binding(citations, (), (), 0)
-    found = judge(claim, binding, Reading(p1), Reading(p0), policy)
+    found = judge_claim(claim, binding, PooledEstimate(p1), PooledEstimate(p0), policy)
     return replace(found, evidence=(NEAR,)) if claim.verifiable else found
 
 

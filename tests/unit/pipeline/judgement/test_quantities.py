@@ -7,25 +7,31 @@ import pytest
 from veridical.core.measurements import Estimate
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import Binding, Claim, Part, Passage, Piece, Span
+from veridical.core.types import Binding, Claim, Part, Passage, SourceSpan, Span
 from veridical.core.verdicts import Role, Status, Verdict
-from veridical.pipeline.judgement import Reading, differing, judge, quote, replaced
+from veridical.pipeline.judgement import (
+    PooledEstimate,
+    attach_evidence,
+    differing,
+    judge_claim,
+    replaced,
+)
 from veridical.pipeline.judgement import worded_as_evidence as worded
 from veridical.pipeline.judgement.quantities import LIMIT, underived
 from veridical.testing import fake_estimate
 
 
 def passage(text: str) -> Passage:
-    return Passage(text, (Piece("S1", Span(0, len(text))),))
+    return Passage(text, (SourceSpan("S1", Span(0, len(text))),))
 
 
 def verdict(policy: Policy, claim: str, evidence: str, p1: float = 0.95) -> Verdict:
     read = passage(evidence)
     binding = Binding((), (read,), (), windows_total=1)
-    reading = Reading(fake_estimate(p1, 0.0), read)
+    reading = PooledEstimate(fake_estimate(p1, 0.0), read)
     asserted = Claim("c1", claim, Span(0, len(claim)), 0)
-    found = judge(asserted, binding, reading, Reading(fake_estimate(0.1)), policy)
-    return quote(found, reading, as_sources({"S1": evidence}))
+    found = judge_claim(asserted, binding, reading, PooledEstimate(fake_estimate(0.1)), policy)
+    return attach_evidence(found, reading, as_sources({"S1": evidence}))
 
 
 def candidates(policy: Policy, claim: str, evidence: str) -> list[str]:
@@ -108,13 +114,13 @@ def test_the_part_that_has_the_quantity_is_read(policy: Policy) -> None:
 CLAIM, EVIDENCE = "The wingspan is 34 cm.", "The wingspan is 34 mm in males."
 
 
-def decided(policy: Policy, other: Reading) -> Verdict:
+def decided(policy: Policy, other: PooledEstimate) -> Verdict:
     found = verdict(policy, CLAIM, EVIDENCE)
     return differing(found, replaced(found, as_sources({"S1": EVIDENCE})), [other], policy)
 
 
 def test_a_claim_that_is_supported_with_another_quantity_is_contradicted(policy: Policy) -> None:
-    found = decided(policy, Reading(fake_estimate(0.9, 0.05)))
+    found = decided(policy, PooledEstimate(fake_estimate(0.9, 0.05)))
     assert (found.status, found.rule) == (Status.CONTRADICTED, "quantity_differs")
     assert found.difference is not None
     assert (found.difference.claimed, found.difference.stated) == ("34 cm", "34 mm")
@@ -123,7 +129,7 @@ def test_a_claim_that_is_supported_with_another_quantity_is_contradicted(policy:
 
 
 def test_its_probability_is_what_the_other_quantity_leaves(policy: Policy) -> None:
-    found = decided(policy, Reading(fake_estimate(0.9, 0.05)))
+    found = decided(policy, PooledEstimate(fake_estimate(0.9, 0.05)))
     assert isinstance(found.p1, Estimate)
     assert found.p1.supported == pytest.approx(0.1)
     assert found.p1.contradicted == pytest.approx(0.9)
@@ -132,7 +138,7 @@ def test_its_probability_is_what_the_other_quantity_leaves(policy: Policy) -> No
 
 
 def test_a_yes_no_backend_stays_one(policy: Policy) -> None:
-    found = decided(policy, Reading(fake_estimate(0.9, None)))
+    found = decided(policy, PooledEstimate(fake_estimate(0.9, None)))
     assert found.status is Status.CONTRADICTED
     assert isinstance(found.p1, Estimate)
     assert found.p1.contradicted is None
@@ -142,7 +148,7 @@ def test_a_yes_no_backend_stays_one(policy: Policy) -> None:
 def test_a_claim_that_is_not_plainly_supported_with_the_other_quantity_stays(
     policy: Policy, other: float
 ) -> None:
-    found = decided(policy, Reading(fake_estimate(other)))
+    found = decided(policy, PooledEstimate(fake_estimate(other)))
     assert (found.status, found.difference) == (Status.SUPPORTED, None)
 
 

@@ -7,13 +7,19 @@ import pytest
 from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import Binding, Citation, Claim, Part, Passage, Piece, Span
+from veridical.core.types import Binding, Citation, Claim, Part, Passage, SourceSpan, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
-from veridical.pipeline.judgement import Look, Reading, fragments, judge, second_look
+from veridical.pipeline.judgement import (
+    PooledEstimate,
+    SubclaimScore,
+    judge_claim,
+    rescore_subclaims,
+    subclaims,
+)
 from veridical.testing import fake_estimate
 
 SOURCES = as_sources({"S1": "It opened in 1998. It closed in 2003."})
-FIRST, SECOND = Piece("S1", Span(0, 18)), Piece("S1", Span(19, 37))
+FIRST, SECOND = SourceSpan("S1", Span(0, 18)), SourceSpan("S1", Span(19, 37))
 PARTS = (Part("It opened.", Span(0, 4)), Part("It closed.", Span(5, 9)))
 CLAIM = Claim("c1", "It opened and closed.", Span(0, 21), 0, parts=PARTS)
 STRONG = replace(CLAIM, parts=(), weaker="Some opened.")
@@ -27,17 +33,19 @@ def unsupported(
 ) -> Verdict:
     cited = (Citation("S1", Span(0, 1), "S1"),)
     binding = Binding(cited, (Passage("whole", (FIRST,)),), (), windows_total=2)
-    elsewhere = Passage("rest", (Piece("S2", Span(0, 4)),))
-    return judge(claim, binding, Reading(p1), Reading(fake_estimate(p0), elsewhere), policy)
+    elsewhere = Passage("rest", (SourceSpan("S2", Span(0, 4)),))
+    return judge_claim(
+        claim, binding, PooledEstimate(p1), PooledEstimate(fake_estimate(p0), elsewhere), policy
+    )
 
 
-def look(p1: Measurement, piece: Piece = SECOND) -> Look:
+def look(p1: Measurement, piece: SourceSpan = SECOND) -> SubclaimScore:
     passage = Passage("text", (piece,))
-    return Look((passage,), Reading(p1, passage))
+    return SubclaimScore((passage,), PooledEstimate(p1, passage))
 
 
-def refine(verdict: Verdict, policy: Policy, *looks: Look) -> Verdict:
-    return second_look(verdict, looks, policy, SOURCES)
+def refine(verdict: Verdict, policy: Policy, *looks: SubclaimScore) -> Verdict:
+    return rescore_subclaims(verdict, looks, policy, SOURCES)
 
 
 def test_some_parts_supported_make_a_partially_supported_claim(policy: Policy) -> None:
@@ -102,9 +110,9 @@ def test_what_is_read_again_are_the_parts_and_unless_contradicted_a_softened_for
     policy: Policy,
 ) -> None:
     soft = replace(CLAIM, weaker="Some opened.")
-    assert fragments(unsupported(policy, soft)) == (*PARTS, Part("Some opened.", CLAIM.span))
-    assert fragments(contradicted(policy)) == PARTS
-    assert fragments(unsupported(policy, soft, p1=fake_estimate(0.9))) == ()
+    assert subclaims(unsupported(policy, soft)) == (*PARTS, Part("Some opened.", CLAIM.span))
+    assert subclaims(contradicted(policy)) == PARTS
+    assert subclaims(unsupported(policy, soft, p1=fake_estimate(0.9))) == ()
 
 
 def test_a_claim_called_contradicted_whose_parts_are_all_supported_is_supported(

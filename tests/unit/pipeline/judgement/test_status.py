@@ -8,7 +8,7 @@ from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReaso
 from veridical.core.policy import Policy
 from veridical.core.types import Citation, Claim, Exclusion, Span
 from veridical.core.verdicts import Status
-from veridical.pipeline.judgement.status import decide
+from veridical.pipeline.judgement.status import decide_status
 from veridical.testing import fake_estimate
 
 CLAIM = Claim("c1", "The bridge opened in 1998.", Span(0, 26), 0)
@@ -25,7 +25,7 @@ def status(
     claim: Claim = CLAIM,
     p0: Measurement = NOTHING,
 ) -> Status:
-    return decide(claim, citations, p1, p0, policy).status
+    return decide_status(claim, citations, p1, p0, policy).status
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_vague_claim_is_unverifiable_whatever_its_probability(policy: Policy) 
 def test_what_asserts_nothing_is_unverifiable_and_says_why(
     policy: Policy, reason: Exclusion
 ) -> None:
-    decision = decide(replace(CLAIM, excluded=reason), (), UNMEASURED, UNMEASURED, policy)
+    decision = decide_status(replace(CLAIM, excluded=reason), (), UNMEASURED, UNMEASURED, policy)
     assert decision.status is Status.UNVERIFIABLE
     assert decision.rule == f"not_assertive:{reason.value}"
 

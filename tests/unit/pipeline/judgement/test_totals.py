@@ -4,8 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from veridical.core.assessment import Counts, Outcome, Savings
-from veridical.core.measurements import Billed, Measurement, Stage, Unmeasured, UnmeasuredReason
+from veridical.core.assessment import CascadeUsage, Counts, Outcome
+from veridical.core.measurements import (
+    BilledFailure,
+    CascadeBranch,
+    Measurement,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.types import Claim, Exclusion, Span
 from veridical.core.verdicts import Budget, Certainty, Status, Verdict
 from veridical.pipeline.judgement import summarise
@@ -112,7 +118,7 @@ def test_the_counts_by_status_add_up_to_the_claims_checked() -> None:
 def test_tokens_and_cost_are_sums_over_all_that_was_asked() -> None:
     asked = [replace(fake_estimate(0.9), tokens=10, cost_usd=0.5)] * 3
     free = Unmeasured(UnmeasuredReason.CONTEXT_TOO_LONG)
-    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=5, cost_usd=0.25)
+    billed = BilledFailure(UnmeasuredReason.MALFORMED_REPLY, tokens=5, cost_usd=0.25)
     found = summarise([], [*asked, free, billed], sentences=0, latency_ms=1.0)
     assert (found.tokens, found.cost_usd) == (35, 1.75)
 
@@ -133,13 +139,13 @@ def test_a_cost_that_is_unknown_in_part_is_unknown() -> None:
 def test_what_a_cascade_saved_is_counted_over_all_that_was_asked() -> None:
     good = fake_estimate(0.9)
     asked = [
-        *[replace(good, stage=Stage.FIRST)] * 6,
-        replace(good, stage=Stage.SECOND, cached=True),
-        replace(MISSING, stage=Stage.SECOND),
-        replace(good, stage=Stage.STOOD_IN),
+        *[replace(good, stage=CascadeBranch.FIRST)] * 6,
+        replace(good, stage=CascadeBranch.SECOND, cached=True),
+        replace(MISSING, stage=CascadeBranch.SECOND),
+        replace(good, stage=CascadeBranch.STOOD_IN),
     ]
     found = summarise([], [*asked, MISSING], sentences=1, latency_ms=1.0)
-    assert found.cascade == Savings(asked_first=9, asked_second=3, stood_in=1)
+    assert found.cascade == CascadeUsage(asked_first=9, asked_second=3, stood_in=1)
     assert found.cascade.saved == pytest.approx(6 / 9)
 
 

@@ -7,18 +7,18 @@ import pytest
 from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
-from veridical.core.types import Binding, Citation, Claim, Confidence, Passage, Piece, Span
+from veridical.core.types import Binding, Citation, Claim, Confidence, Passage, SourceSpan, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
-from veridical.pipeline.judgement import Reading, judge, quote
+from veridical.pipeline.judgement import PooledEstimate, attach_evidence, judge_claim
 from veridical.testing import fake_estimate
 
 CLAIM = Claim("c1", "All bridges opened in 1998.", Span(0, 27), 0, weaker="Some bridges did.")
-WINDOW = Piece("S1", Span(0, 20))
+WINDOW = SourceSpan("S1", Span(0, 20))
 BINDING = Binding(
     citations=(Citation("S1", Span(0, 1), "S1"),),
     with_evidence=(
         Passage("text", (WINDOW,)),
-        Passage("both", (WINDOW, Piece("S1", Span(30, 40)))),
+        Passage("both", (WINDOW, SourceSpan("S1", Span(30, 40)))),
     ),
     without_evidence=(),
     windows_total=7,
@@ -28,13 +28,15 @@ BINDING = Binding(
 def verdict(
     policy: Policy, p1: Measurement, p0: Measurement, claim: Claim = CLAIM, unmeasured: int = 0
 ) -> Verdict:
-    return judge(claim, BINDING, Reading(p1, unmeasured=unmeasured), Reading(p0), policy)
+    return judge_claim(
+        claim, BINDING, PooledEstimate(p1, unmeasured=unmeasured), PooledEstimate(p0), policy
+    )
 
 
 def test_windows_and_stitched_sentences_that_were_scored_are_listed_apart(policy: Policy) -> None:
     found = verdict(policy, fake_estimate(0.99), fake_estimate(0.01))
     assert found.windows_scored == (WINDOW,)
-    assert found.stitched_scored == (WINDOW, Piece("S1", Span(30, 40)))
+    assert found.stitched_scored == (WINDOW, SourceSpan("S1", Span(30, 40)))
     assert found.windows_total == 7
 
 
@@ -65,8 +67,8 @@ def test_a_claim_that_states_no_confidence_gets_no_note_about_it(policy: Policy)
 def test_support_is_noted_if_a_source_that_is_not_cited_gives_it(
     policy: Policy, source: str, *, noted: bool
 ) -> None:
-    rest = Reading(fake_estimate(0.9), Passage("text", (Piece(source, Span(30, 40)),)))
-    found = judge(CLAIM, BINDING, Reading(fake_estimate(0.1)), rest, policy)
+    rest = PooledEstimate(fake_estimate(0.9), Passage("text", (SourceSpan(source, Span(30, 40)),)))
+    found = judge_claim(CLAIM, BINDING, PooledEstimate(fake_estimate(0.1)), rest, policy)
     assert found.status is Status.UNSUPPORTED
     assert (Note.SUPPORTED_BY_UNCITED_SOURCE in found.notes) is noted
 
@@ -105,9 +107,9 @@ def test_the_deciding_sentences_are_quoted_with_their_role(
     policy: Policy, p1: Estimate, role: Role
 ) -> None:
     sources = as_sources({"S1": "It opened in 1998. It closed in 2003."})
-    focus = Piece("S1", Span(0, 18))
-    reading = Reading(p1, Passage("whole", (Piece("S1", Span(0, 37)),), (focus,)))
-    (span,) = quote(verdict(policy, p1, fake_estimate(0.0)), reading, sources).evidence
+    focus = SourceSpan("S1", Span(0, 18))
+    reading = PooledEstimate(p1, Passage("whole", (SourceSpan("S1", Span(0, 37)),), (focus,)))
+    (span,) = attach_evidence(verdict(policy, p1, fake_estimate(0.0)), reading, sources).evidence
     assert (span.text, span.role) == ("It opened in 1998.", role)
 
 

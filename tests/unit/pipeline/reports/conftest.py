@@ -19,7 +19,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.core.policy import Policy
-from veridical.core.types import Citation, Claim, Confidence, Exclusion, Piece, Source, Span
+from veridical.core.types import Citation, Claim, Confidence, Exclusion, Source, SourceSpan, Span
 from veridical.core.verdicts import (
     Budget,
     Certainty,
@@ -150,7 +150,7 @@ class Build:
             self.notes,
             self.evidence,
             self.parts,
-            (Piece("S1", Span(0, 60)), Piece("S2", Span(0, 50))),
+            (SourceSpan("S1", Span(0, 60)), SourceSpan("S2", Span(0, 50))),
             windows_total=5,
             certainty=Certainty.SURE if self.sure else Certainty.UNSURE,
             probability_right=self.right,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from jsonschema import Draft202012Validator
 
-from veridical.core.assessment import Savings
+from veridical.core.assessment import CascadeUsage
 from veridical.core.information import EPSILON
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.policy import FAIL_ON
@@ -46,7 +46,7 @@ def test_every_number_of_windows_fits_the_schema(
 
 
 def test_what_a_cascade_saved_is_in_the_summary(report: Report, schema: dict[str, Any]) -> None:
-    saving = Savings(asked_first=24, asked_second=4, stood_in=1)
+    saving = CascadeUsage(asked_first=24, asked_second=4, stood_in=1)
     document = replace(report, summary=replace(report.summary, cascade=saving)).to_dict()
     Draft202012Validator(schema).validate(document)
     assert document["summary"]["cascade"] == {

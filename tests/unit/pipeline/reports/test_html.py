@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from veridical.core.assessment import Savings
-from veridical.core.types import Piece, Source, Span
+from veridical.core.assessment import CascadeUsage
+from veridical.core.types import Source, SourceSpan, Span
 from veridical.core.verdicts import EvidenceSpan, Role
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import visible
@@ -181,7 +181,7 @@ def test_details_list_status_rule_action_and_evidence(report: Report) -> None:
 def test_it_is_said_how_much_of_the_evidence_was_scored(
     report: Report, windows: int, sentences: int, said: str
 ) -> None:
-    pieces = [Piece("S1", Span(start, start + 9)) for start in range(2)]
+    pieces = [SourceSpan("S1", Span(start, start + 9)) for start in range(2)]
     verdict = replace(
         report.claims[3],
         windows_scored=tuple(pieces[:windows]),
@@ -191,7 +191,7 @@ def test_it_is_said_how_much_of_the_evidence_was_scored(
 
 
 def test_what_a_cascade_saved_is_said(report: Report) -> None:
-    saving = Savings(asked_first=24, asked_second=4)
+    saving = CascadeUsage(asked_first=24, asked_second=4)
     page = parsed(replace(report, summary=replace(report.summary, cascade=saving)))
     said = "the second backend was spared 83% (asked 4 of 24 times)"
     assert said in text_of(page, ".made-by")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from veridical.core.assessment import Savings
+from veridical.core.assessment import CascadeUsage
 from veridical.core.verdicts import Certainty
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.text import _STYLES, render, to_plain
@@ -102,7 +102,7 @@ def test_totals_say_what_was_skipped_and_why(report: Report) -> None:
 
 
 def test_what_a_cascade_saved_is_said(report: Report) -> None:
-    saving = Savings(asked_first=24, asked_second=4, stood_in=1)
+    saving = CascadeUsage(asked_first=24, asked_second=4, stood_in=1)
     shown = to_plain(replace(report, summary=replace(report.summary, cascade=saving)))
     said = "the second backend was spared 83% (asked 4 of 24 times, the first stood in for 1)"
     assert said in " ".join(shown.split())

@@ -7,13 +7,13 @@ import pytest
 
 from veridical.errors import ConfigurationError, InputError
 from veridical.quotes.extraction import (
-    Failure,
+    ExtractionFailure,
     FailureCategory,
     FailureRegistry,
     FailureSeverity,
 )
 
-FAILURE = Failure(FailureCategory.TEXT_MODEL, FailureSeverity.ERROR, "no answer")
+FAILURE = ExtractionFailure(FailureCategory.TEXT_MODEL, FailureSeverity.ERROR, "no answer")
 
 
 def test_a_file_is_written_whole_and_again(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from veridical.core.types import ClaimKind
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
 from veridical.orchestrator import (
-    Failure,
     FailureKind,
     Orchestrator,
-    Skipped,
+    ProcessingFailure,
+    UnverifiedReason,
     VerificationConfig,
     annotate,
 )
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from veridical import Report
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Verdict
-    from veridical.interfaces.http.proxy.request import Asked
-    from veridical.orchestrator import Answer
+    from veridical.interfaces.http.proxy.request import ProxyRequest
+    from veridical.orchestrator import ProcessedAnswer
     from veridical.orchestrator.checkpoint import Checks
     from veridical.settings.blocks import ProxySettings
 
@@ -38,7 +38,7 @@ UNREADABLE = "unreadable_reply"
 BROKE_OFF = "upstream_broke_off"
 INTERNAL = "internal_error"
 
-_OVERLOADED = Failure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
+_OVERLOADED = ProcessingFailure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
 """The service turned the check away: no failure, its answers go out unverified instead of late."""
 
 
@@ -55,7 +55,7 @@ class UpstreamText:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class VerifiedChoice:
     """One text of a reply, and the verdict on it.
 
     `number` is which attempt it is, from 1. `reason` says why there is no verdict. `blocked` says
@@ -111,12 +111,12 @@ class Judged:
         )
 
 
-def undetermined(text: str, reason: str) -> Judged:
+def undetermined(text: str, reason: str) -> VerifiedChoice:
     """Return that there is no verdict, and why."""
-    return Judged(text, Outcome.UNDETERMINED, reason=reason)
+    return VerifiedChoice(text, Outcome.UNDETERMINED, reason=reason)
 
 
-class Checking:
+class ChoiceVerifier:
     """Verifies texts, so many at once; what goes wrong is a reason, never an exception."""
 
     def __init__(
@@ -137,16 +137,16 @@ class Checking:
     async def judge(
         self,
         said: UpstreamText,
-        asked: Asked,
+        asked: ProxyRequest,
         again: Callable[[str, str], Awaitable[UpstreamText]] | None = None,
-    ) -> Judged:
+    ) -> VerifiedChoice:
         """Return the verdict on a text; `again` writes another one, from a text and guidance."""
         text = said.text
         if len(text) > MOST_CHARACTERS:
             return undetermined(text, TOO_LONG)
         if self._running >= self._settings.max_concurrent_checks:
             self._shed()
-            return undetermined(text, Skipped.LOAD.value)
+            return undetermined(text, UnverifiedReason.LOAD.value)
         self._running += 1
         try:
             answer = await self._answer(said, asked, again)
@@ -159,9 +159,9 @@ class Checking:
     async def _answer(
         self,
         first: UpstreamText,
-        asked: Asked,
+        asked: ProxyRequest,
         again: Callable[[str, str], Awaitable[UpstreamText]] | None,
-    ) -> Answer:
+    ) -> ProcessedAnswer:
         question = asked.question or ""
         texts = [first]
 
@@ -204,10 +204,10 @@ class _Checks:
         return self.verifier.check
 
 
-def _judged(answer: Answer, asked: Asked) -> Judged:
+def _judged(answer: ProcessedAnswer, asked: ProxyRequest) -> VerifiedChoice:
     best = answer.best
     report = best.report
-    found = Judged(
+    found = VerifiedChoice(
         best.text,
         Outcome.UNDETERMINED if report is None else report.summary.outcome,
         best.number,
@@ -219,17 +219,17 @@ def _judged(answer: Answer, asked: Asked) -> Judged:
         left_out=best.left_out,
         cut_off=best.cut_off,
     )
-    if best.skipped is Skipped.NO_ANSWER:
+    if best.skipped is UnverifiedReason.NO_ANSWER:
         return replace(found, outcome=Outcome.NOTHING_TO_CHECK)
     return found
 
 
-def _reason(answer: Answer) -> str | None:
+def _reason(answer: ProcessedAnswer) -> str | None:
     if answer.skipped is not None:
         return answer.skipped.value
     failure = answer.failure
     if failure is None:
         return None
     if failure == _OVERLOADED:
-        return Skipped.LOAD.value
+        return UnverifiedReason.LOAD.value
     return f"{failure.kind.value}: {failure.detail}" if failure.detail else failure.kind.value

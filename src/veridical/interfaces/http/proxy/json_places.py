@@ -18,7 +18,7 @@ _read = JSONDecoder().raw_decode
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JsonValue:
     """A value, and where it stands; of a member, `key` and where that begins (else `start`)."""
 
     start: int
@@ -37,23 +37,23 @@ class Edit:
     text: str = field(repr=False)
 
 
-def members(text: str, start: int = 0, *, whole: bool = False) -> list[Place]:
+def members(text: str, start: int = 0, *, whole: bool = False) -> list[JsonValue]:
     """Return the members of the object at `start`, in order; `whole` if the text ends with it."""
     return list(_items(text, start, "{", "}", whole=whole))
 
 
-def elements(text: str, start: int) -> list[Place]:
+def elements(text: str, start: int) -> list[JsonValue]:
     """Return the elements of the array at `start`."""
     return list(_items(text, start, "[", "]", whole=False))
 
 
-def member(text: str, start: int, key: str) -> Place | None:
+def member(text: str, start: int, key: str) -> JsonValue | None:
     """Return the member of the object at `start` that counts: the last one of that name."""
     found = [place for place in members(text, start) if place.key == key]
     return found[-1] if found else None
 
 
-def without(text: str, places: list[Place], gone: Place) -> str:
+def without(text: str, places: list[JsonValue], gone: JsonValue) -> str:
     """Return an object's text without one of its members, and without the comma that parted it."""
     at = places.index(gone)
     if at + 1 < len(places):
@@ -88,7 +88,9 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return text
 
 
-def _items(text: str, start: int, opening: str, closing: str, *, whole: bool) -> Iterator[Place]:
+def _items(
+    text: str, start: int, opening: str, closing: str, *, whole: bool
+) -> Iterator[JsonValue]:
     at = _expect(text, _skip(text, start), opening)
     more = text[at : at + 1] != closing
     while more:
@@ -99,7 +101,7 @@ def _items(text: str, start: int, opening: str, closing: str, *, whole: bool) ->
                 raise ValueError
             at = _expect(text, _skip(text, at), ":")
         value, end = _read(text, at)
-        yield Place(at, end, value, key, begin)
+        yield JsonValue(at, end, value, key, begin)
         at = _skip(text, end)
         more = text[at : at + 1] == ","
         at = _skip(text, at + 1) if more else at

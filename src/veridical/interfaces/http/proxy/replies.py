@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from veridical.interfaces.http.proxy.json_places import (
     Edit,
-    Place,
+    JsonValue,
     edited,
     elements,
     member,
@@ -19,7 +19,7 @@ from veridical.interfaces.http.proxy.json_places import (
 from veridical.interfaces.http.proxy.options import FIELD
 
 if TYPE_CHECKING:
-    from veridical.interfaces.http.proxy.reply_edits import Settling
+    from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
 
 
 CUT_OFF = "length"
@@ -27,23 +27,23 @@ CUT_OFF = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ReplyChoice:
     """One of several answers: its text ("" for tool calls alone), and where that stands."""
 
     index: int
     text: str = field(repr=False)
-    place: Place
-    content: Place | None
+    place: JsonValue
+    content: JsonValue | None
     calls_tools: bool
     cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class UpstreamReply:
     """A reply as it came, and its choices."""
 
     text: str = field(repr=False)
-    choices: tuple[Choice, ...]
+    choices: tuple[ReplyChoice, ...]
 
     @property
     def calling(self) -> frozenset[int]:
@@ -60,7 +60,7 @@ class Reply:
         """The texts by the index of their choice."""
         return {choice.index: choice.text for choice in self.choices}
 
-    def changed(self, settling: Settling) -> bytes:
+    def changed(self, settling: ReplyEdits) -> bytes:
         """Return the reply with marks, with notices for choices withheld, and with the verdict.
 
         Everything else is as it came.
@@ -78,7 +78,7 @@ class Reply:
         return encoded(edited(self.text, edits))
 
 
-def read_reply(body: bytes) -> Reply | None:
+def read_reply(body: bytes) -> UpstreamReply | None:
     """Return a reply; None if it is none with choices."""
     try:
         text = body.decode()
@@ -93,15 +93,15 @@ def read_reply(body: bytes) -> Reply | None:
         found = [_choice(text, place, n) for n, place in enumerate(elements(text, choices.start))]
     except (ValueError, RecursionError):
         return None
-    return Reply(text, tuple(found)) if found else None
+    return UpstreamReply(text, tuple(found)) if found else None
 
 
-def _choice(text: str, place: Place, number: int) -> Choice:
+def _choice(text: str, place: JsonValue, number: int) -> ReplyChoice:
     message = member(text, place.start, "message")
     content = None if message is None else member(text, message.start, "content")
     said = None if content is None else content.value
     index = place.value.get("index", number)
-    return Choice(
+    return ReplyChoice(
         index if isinstance(index, int) else number,
         said if isinstance(said, str) else "",
         place,

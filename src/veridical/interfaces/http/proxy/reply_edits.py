@@ -9,8 +9,8 @@ from veridical.core.assessment import Outcome
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from veridical.interfaces.http.proxy.checking import Judged
-    from veridical.interfaces.http.proxy.request import Asked
+    from veridical.interfaces.http.proxy.checking import VerifiedChoice
+    from veridical.interfaces.http.proxy.request import ProxyRequest
 
 SCHEMA = "veridical.proxy/1"
 OUTCOME_HEADER = "x-veridical-outcome"
@@ -24,14 +24,14 @@ WORST_FIRST = (
 )
 
 
-class Settling:
+class ReplyEdits:
     """What to do with each choice, by its index.
 
     Where a choice calls tools nothing is done: its verdict is all. JSON gets no marks.
     """
 
     def __init__(
-        self, asked: Asked, judged: Mapping[int, Judged], calling: Collection[int]
+        self, asked: ProxyRequest, judged: Mapping[int, VerifiedChoice], calling: Collection[int]
     ) -> None:
         self._asked = asked
         self._judged = judged
@@ -96,18 +96,18 @@ class Settling:
         return "retried" if self._judged[index].number > 1 else "passed"
 
 
-def headers_of(judged: Mapping[int, Judged]) -> dict[str, str]:
+def headers_of(judged: Mapping[int, VerifiedChoice]) -> dict[str, str]:
     """Return the headers that say the outcome, and how many claims are flagged if that is known."""
     found = {OUTCOME_HEADER: _overall(judged.values()).value}
     flagged = _flagged(judged.values())
     return found if flagged is None else found | {FLAGGED_HEADER: str(flagged)}
 
 
-def _overall(judged: Iterable[Judged]) -> Outcome:
+def _overall(judged: Iterable[VerifiedChoice]) -> Outcome:
     outcomes = {one.outcome for one in judged}
     return next((each for each in WORST_FIRST if each in outcomes), Outcome.UNDETERMINED)
 
 
-def _flagged(judged: Iterable[Judged]) -> int | None:
+def _flagged(judged: Iterable[VerifiedChoice]) -> int | None:
     counts = [one.flagged for one in judged if one.flagged is not None]
     return sum(counts) if counts else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from veridical.interfaces.http.proxy.evidence import question_of, sources_of
 from veridical.interfaces.http.proxy.json_places import (
     Edit,
-    Place,
+    JsonValue,
     edited,
     member,
     members,
@@ -55,7 +55,7 @@ def is_prose(written_as: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProxyRequest:
     """One request, without our own field.
 
     `question` is what the user said last, `sources` is the evidence by id.
@@ -94,7 +94,7 @@ class Asked:
 
 def read(
     body: bytes, settings: ProxySettings, turns_of: Callable[[Mapping[str, Any]], Turns]
-) -> Asked | None:
+) -> ProxyRequest | None:
     """Return a request; None if it cannot be read, which is then for the upstream to say.
 
     `FieldError` if our own field is wrong.
@@ -110,7 +110,7 @@ def read(
         raise FieldError(msg)
     options = read_options(ours[0].value if ours else None, settings)
     turns = turns_of({place.key: place.value for place in places})
-    return Asked(
+    return ProxyRequest(
         _forwarded(text, places, ours),
         options,
         turns,
@@ -119,5 +119,5 @@ def read(
     )
 
 
-def _forwarded(text: str, places: list[Place], ours: list[Place]) -> str:
+def _forwarded(text: str, places: list[JsonValue], ours: list[JsonValue]) -> str:
     return without(text, places, ours[0]) if ours else text

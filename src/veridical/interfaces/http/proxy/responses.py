@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.interfaces.http.proxy.json_places import (
     Edit,
-    Place,
+    JsonValue,
     edited,
     elements,
     member,
@@ -24,12 +24,12 @@ from veridical.interfaces.http.proxy.json_places import (
 from veridical.interfaces.http.proxy.options import FIELD
 from veridical.interfaces.http.proxy.replies import dumped, encoded
 from veridical.interfaces.http.proxy.request import Turns, is_prose
-from veridical.interfaces.http.proxy.streams import Events, data_of, read_data
+from veridical.interfaces.http.proxy.streams import EventSplitter, data_of, read_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from veridical.interfaces.http.proxy.reply_edits import Settling
+    from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
 
 ONLY = 0
 """The index of the one answer that a reply is."""
@@ -95,8 +95,8 @@ class _Output:
 
     text: str = field(repr=False)
     start: int
-    place: Place
-    parts: tuple[Place, ...]
+    place: JsonValue
+    parts: tuple[JsonValue, ...]
 
     @property
     def calls_tools(self) -> bool:
@@ -106,7 +106,7 @@ class _Output:
     def said(self) -> str:
         return "".join(part.value["text"] for part in self.parts)
 
-    def edits(self, settling: Settling, *, sent: bool) -> Iterator[Edit]:
+    def edits(self, settling: ReplyEdits, *, sent: bool) -> Iterator[Edit]:
         """Yield the edits that put in what is to be said; `sent` texts stay as they are."""
         said = None
         if ONLY in settling.withheld:
@@ -144,7 +144,7 @@ def _read_output(text: str, start: int = 0) -> _Output | None:
     return _Output(text, start, place, tuple(_parts(text, place)))
 
 
-def _parts(text: str, output: Place) -> Iterator[Place]:
+def _parts(text: str, output: JsonValue) -> Iterator[JsonValue]:
     for item in elements(text, output.start):
         if _kind(item.value) != "message":
             continue
@@ -153,7 +153,7 @@ def _parts(text: str, output: Place) -> Iterator[Place]:
             yield from filter(_is_text, elements(text, content.start))
 
 
-def _is_text(part: Place) -> bool:
+def _is_text(part: JsonValue) -> bool:
     return _kind(part.value) == "output_text" and isinstance(part.value.get("text"), str)
 
 
@@ -187,7 +187,7 @@ class ResponseReply:
         """The answer, if it calls tools."""
         return frozenset({ONLY} if self.output.calls_tools else ())
 
-    def changed(self, settling: Settling) -> bytes:
+    def changed(self, settling: ReplyEdits) -> bytes:
         """Return the reply with marks or a notice, and with the verdict; else as it came."""
         return encoded(edited(self.output.text, self.output.edits(settling, sent=False)))
 
@@ -248,15 +248,15 @@ class ResponseTranscript:
             return False  # each event is looked at before it goes on
         return _kind(read_data(data)) in _ENDING
 
-    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+    def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
         """Return the events; of an answer that is withheld, those before it was begun."""
         for event in kept:
             if not settling.withheld or _kind(read_data(data_of(event))) in _OPENING:
                 yield event
 
-    def closing(self, settling: Settling, end: bytes) -> bytes:
+    def closing(self, settling: ReplyEdits, end: bytes) -> bytes:
         """Return what is to be said as a message of its own, then `end` with the verdict in it."""
-        events = Events()
+        events = EventSplitter()
         first, *rest = [*events.feed(end), events.rest()]
         try:
             return _closing(first, settling) + b"".join(rest)
@@ -264,7 +264,7 @@ class ResponseTranscript:
             return end  # nothing that a verdict could be put into
 
 
-def _closing(event: bytes, settling: Settling) -> bytes:
+def _closing(event: bytes, settling: ReplyEdits) -> bytes:
     text = data_of(event).decode()
     response = member(text, 0, "response")
     output = None if response is None else _read_output(text, response.start)

@@ -15,21 +15,21 @@ from veridical.interfaces.http.proxy import openapi
 from veridical.interfaces.http.proxy.checking import (
     BROKE_OFF,
     UNREADABLE,
-    Checking,
-    Judged,
+    ChoiceVerifier,
     UpstreamText,
+    VerifiedChoice,
     undetermined,
 )
 from veridical.interfaces.http.proxy.options import FieldError
 from veridical.interfaces.http.proxy.replies import read_reply
-from veridical.interfaces.http.proxy.reply_edits import Settling, headers_of
+from veridical.interfaces.http.proxy.reply_edits import ReplyEdits, headers_of
 from veridical.interfaces.http.proxy.request import chat_turns, read
 from veridical.interfaces.http.proxy.responses import (
     ResponseTranscript,
     read_response,
     response_turns,
 )
-from veridical.interfaces.http.proxy.streams import ChatTranscript, Heard, error_event
+from veridical.interfaces.http.proxy.streams import BufferedStream, ChatReplyStream, error_event
 from veridical.interfaces.http.proxy.upstream import (
     Upstream,
     UpstreamError,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from fastapi.params import Depends
     from httpx2 import Response as Upstreams
 
-    from veridical.interfaces.http.proxy.request import Asked, Turns
-    from veridical.interfaces.http.proxy.streams import Transcript
+    from veridical.interfaces.http.proxy.request import ProxyRequest, Turns
+    from veridical.interfaces.http.proxy.streams import ReplyStream
     from veridical.orchestrator.checkpoint import Checks
     from veridical.settings import Settings
 
@@ -58,7 +58,7 @@ ALIVE = b":\n\n"
 ALIVE_S = 5.0
 
 
-class Reply(Protocol):
+class WholeReply(Protocol):
     """A reply in one piece: its texts by the index of their choice.
 
     `calling` are those that call tools, `cut_off` those that ended at the model's limit on tokens.
@@ -73,7 +73,7 @@ class Reply(Protocol):
     @property
     def cut_off(self) -> frozenset[int]: ...  # noqa: D102 -- see above
 
-    def changed(self, settling: Settling) -> bytes:
+    def changed(self, settling: ReplyEdits) -> bytes:
         """Return the reply with what was settled, and with the verdict."""
         ...
 
@@ -84,11 +84,11 @@ class Shape:
 
     path: str
     turns: Callable[[Mapping[str, Any]], Turns]
-    reply: Callable[[bytes], Reply | None]
-    transcript: Callable[[], Transcript]
+    reply: Callable[[bytes], WholeReply | None]
+    transcript: Callable[[], ReplyStream]
 
 
-CHAT = Shape("/chat/completions", chat_turns, read_reply, ChatTranscript)
+CHAT = Shape("/chat/completions", chat_turns, read_reply, ChatReplyStream)
 RESPONSES = Shape("/responses", response_turns, read_response, ResponseTranscript)
 
 
@@ -122,7 +122,7 @@ def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
     settings = settings if isinstance(settings, ProxySettings) else settings.proxy
     rules = policy or getattr(verifier, "policy", None) or Policy()
     upstream = Upstream(settings)
-    checking = Checking(verifier, rules, settings, verification, shed)
+    checking = ChoiceVerifier(verifier, rules, settings, verification, shed)
     proxy = _Proxy(upstream, checking, settings, forward_authorization)
 
     @asynccontextmanager
@@ -149,7 +149,7 @@ class _Proxy:
     """What all requests have in common."""
 
     upstream: Upstream
-    checking: Checking
+    checking: ChoiceVerifier
     settings: ProxySettings
     forward: bool | Callable[[Request], bool]
 
@@ -208,7 +208,7 @@ class _Exchange:
     proxy: _Proxy
     request: Request
     shape: Shape
-    asked: Asked
+    asked: ProxyRequest
 
     async def whole(self, reply: Upstreams) -> Response:
         """Return a reply in one piece with its verdict."""
@@ -229,13 +229,13 @@ class _Exchange:
 
         judged = await self._judged(found, found.texts, again)
         best = attempts[next(iter(judged.values())).number - 1]
-        changed = best.changed(Settling(self.asked, judged, found.calling))
+        changed = best.changed(ReplyEdits(self.asked, judged, found.calling))
         return Response(changed, headers=returned(reply.headers) | headers_of(judged))
 
     async def stream(self, reply: Upstreams) -> AsyncIterator[bytes]:
         """Pass events on as they come; hold them back if they may have to be replaced."""
         hold = self.asked.options.on_failure in {"retry", "block"}
-        attempts = [Heard(self.shape.transcript())]
+        attempts = [BufferedStream(self.shape.transcript())]
         async for event in attempts[0].listen(reply):
             if hold:
                 attempts[0].kept.append(event)
@@ -247,7 +247,7 @@ class _Exchange:
             return
 
         async def again(answer: str, guidance: str) -> UpstreamText:
-            heard = Heard(self.shape.transcript())
+            heard = BufferedStream(self.shape.transcript())
             more = await self._another(answer, guidance)
             heard.kept += [event async for event in heard.listen(more)]
             if heard.unusable:
@@ -256,7 +256,7 @@ class _Exchange:
             transcript = heard.transcript
             return UpstreamText(transcript.whole().get(0, ""), 0 in transcript.cut_off)
 
-        first, judged = attempts[0].transcript, dict[int, Judged]()
+        first, judged = attempts[0].transcript, dict[int, VerifiedChoice]()
         if not first.failed:
             texts = first.whole() or {0: ""}
             judging = asyncio.create_task(self._judged(first, texts, again))
@@ -264,7 +264,7 @@ class _Exchange:
                 yield comment
             judged = judging.result()
         best = attempts[next(iter(judged.values())).number - 1 if judged else 0]
-        settling = Settling(self.asked, judged, first.calling)
+        settling = ReplyEdits(self.asked, judged, first.calling)
         for event in best.transcript.shown(best.kept, settling):
             yield event
         yield best.closing(settling) if judged else best.end
@@ -275,10 +275,10 @@ class _Exchange:
 
     async def _judged(
         self,
-        reply: Reply | Transcript,
+        reply: WholeReply | ReplyStream,
         texts: Mapping[int, str],
         again: Callable[[str, str], Awaitable[UpstreamText]],
-    ) -> dict[int, Judged]:
+    ) -> dict[int, VerifiedChoice]:
         """Return the verdicts; only the text of a single choice without calls is written again."""
         wanted = self.asked.options.on_failure == "retry" and self.asked.turns.repeatable
         alone = wanted and len(texts) == 1 and not reply.calling
@@ -311,12 +311,12 @@ async def _until(work: asyncio.Task[Any], *, apart: bool) -> AsyncIterator[bytes
 
 async def _relayed(reply: Upstreams) -> Response:
     if _is_stream(reply):
-        heard = Heard()
+        heard = BufferedStream()
         return _streaming(_passed_on(heard, reply), reply)
     return Response(await _body(reply), reply.status_code, returned(reply.headers))
 
 
-async def _passed_on(heard: Heard, reply: Upstreams) -> AsyncIterator[bytes]:
+async def _passed_on(heard: BufferedStream, reply: Upstreams) -> AsyncIterator[bytes]:
     async for event in heard.listen(reply):
         yield event
     if heard.broke_off:

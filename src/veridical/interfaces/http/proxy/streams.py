@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from httpx2 import Response
 
-    from veridical.interfaces.http.proxy.reply_edits import Settling
+    from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(rb"\r\n|\n|\r")
 DONE = b"[DONE]"
 
 
-class Events:
+class EventSplitter:
     """Cuts bytes into events; together the events are those bytes."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def read_data(data: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-class Transcript(Protocol):
+class ReplyStream(Protocol):
     """What a stream has said so far, and how it is ended.
 
     `calling` are the choices that call tools, `cut_off` those that ended at the model's limit on
@@ -84,18 +84,18 @@ class Transcript(Protocol):
         """Say whether the data are of the event that ends the stream."""
         ...
 
-    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+    def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
         """Return those of the events held back that may be seen."""
         ...
 
-    def closing(self, settling: Settling, end: bytes) -> bytes:
+    def closing(self, settling: ReplyEdits, end: bytes) -> bytes:
         """Return the events that end the stream: what is to be added, the verdict, and `end`."""
         ...
 
 
 @dataclass
-class ChatTranscript:
-    """A `Transcript` of a chat completion: texts by the index of their choice, and its head."""
+class ChatReplyStream:
+    """A `ReplyStream` of a chat completion: texts by the index of their choice, and its head."""
 
     texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list), repr=False)
     calling: set[int] = field(default_factory=set)
@@ -131,7 +131,7 @@ class ChatTranscript:
         """Say whether the data are of the event that ends the stream."""
         return data.startswith(DONE)
 
-    def shown(self, kept: Iterable[bytes], settling: Settling) -> Iterator[bytes]:
+    def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
         """Return the events without those of choices that are withheld."""
         hidden = settling.withheld
         for event in kept:
@@ -139,7 +139,7 @@ class ChatTranscript:
             if shown:
                 yield shown
 
-    def closing(self, settling: Settling, end: bytes) -> bytes:
+    def closing(self, settling: ReplyEdits, end: bytes) -> bytes:
         """Return notices for choices withheld, legends for the others, the verdict, and `end`."""
         hidden = settling.withheld
         notices = self.chunk(hidden, finish="content_filter") if hidden else b""
@@ -196,14 +196,14 @@ def _without(event: bytes, hidden: Collection[int]) -> bytes:
 
 
 @dataclass
-class Heard:
+class BufferedStream:
     """One stream that was listened to; `kept` are the events that were held back.
 
     `end` is the event that ends it, and what comes behind that; a `loose` stream has no such event,
     and its last one is not ended by a blank line.
     """
 
-    transcript: Transcript = field(default_factory=ChatTranscript)
+    transcript: ReplyStream = field(default_factory=ChatReplyStream)
     kept: list[bytes] = field(default_factory=list)
     end: bytes = b""
     broke_off: bool = False
@@ -214,7 +214,7 @@ class Heard:
         """Whether it is no answer in text."""
         return self.broke_off or self.transcript.failed or bool(self.transcript.calling)
 
-    def closing(self, settling: Settling) -> bytes:
+    def closing(self, settling: ReplyEdits) -> bytes:
         """Return the events that end it, apart from one that was never ended."""
         events = self.transcript.closing(settling, self.end)
         return b"\n\n" + events if self.loose and events else events
@@ -223,7 +223,7 @@ class Heard:
         """Return its events as they come, except for the one that ends it."""
         import httpx2
 
-        events = Events()
+        events = EventSplitter()
         try:
             async for data in reply.aiter_bytes():
                 for event in events.feed(data):

@@ -1,10 +1,10 @@
 """Wrappers around any backend or text model, each one itself; `wrap` puts them in order."""
 
 from veridical.pipeline.inference.wrappers.breaker import Breaker, Circuit
-from veridical.pipeline.inference.wrappers.budget import Budget
+from veridical.pipeline.inference.wrappers.budget import CostLimit
 from veridical.pipeline.inference.wrappers.cache import Cache
 from veridical.pipeline.inference.wrappers.deadline import Deadline
-from veridical.pipeline.inference.wrappers.limits import Limits
+from veridical.pipeline.inference.wrappers.limits import RateLimited
 from veridical.pipeline.inference.wrappers.retries import Backoff, Retries
 from veridical.pipeline.inference.wrappers.stack import wrap
 from veridical.pipeline.inference.wrappers.stores import MemoryStore, SqliteStore
@@ -17,12 +17,12 @@ from veridical.pipeline.inference.wrappers.texts import (
 __all__ = [
     "Backoff",
     "Breaker",
-    "Budget",
     "Cache",
     "Circuit",
+    "CostLimit",
     "Deadline",
-    "Limits",
     "MemoryStore",
+    "RateLimited",
     "Retries",
     "SqliteStore",
     "TextCache",

@@ -48,7 +48,7 @@ R_co = TypeVar("R_co", covariant=True, bound=Estimate | Generated)
 I_co = TypeVar("I_co", covariant=True)
 
 
-class Asked(Protocol[Q_contra, R_co, I_co]):
+class Estimates(Protocol[Q_contra, R_co, I_co]):
     """What wrappers go around, and are themselves."""
 
     @property
@@ -64,7 +64,7 @@ class Asked(Protocol[Q_contra, R_co, I_co]):
 class Wrapper(Generic[Q, R, I]):
     """A backend around another, which it speaks as; `wrapped` is the one inside."""
 
-    def __init__(self, backend: Asked[Q, R, I]) -> None:
+    def __init__(self, backend: Estimates[Q, R, I]) -> None:
         self.wrapped = backend
 
     @property
@@ -78,7 +78,7 @@ class Wrapper(Generic[Q, R, I]):
         return estimators_of(self.wrapped)
 
 
-async def ask(backend: Asked[Q, R, I], queries: Sequence[Q]) -> list[R | Unmeasured]:
+async def safe_estimate(backend: Estimates[Q, R, I], queries: Sequence[Q]) -> list[R | Unmeasured]:
     """Return one result per query, whatever the backend does.
 
     An exception, a reply of another length and a value that is no result become `Unmeasured`. Only
@@ -110,7 +110,7 @@ def _failed(detail: str) -> Unmeasured:
     return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
 
 
-def pieces(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
+def batches_by_context(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
     """Return the positions of the queries, in pieces of at most `size`, each one request.
 
     A request carries queries on one context: those on different ones never share a piece.
@@ -130,7 +130,7 @@ def _shared(query: Query | TextRequest) -> object:
     return (query.context, query.question) if isinstance(query, Query) else query.user
 
 
-async def each(
+async def run_bounded(
     items: Iterable[list[int]], work: Callable[[list[int]], Awaitable[None]], *, at_once: int
 ) -> None:
     """Do `work` on each item, up to `at_once` at a time, in order of their start.

@@ -11,7 +11,7 @@ import anyio
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask
+from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R, Wrapper, safe_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Breaker(Wrapper[Q, R, I]):
     """
 
     def __init__(
-        self, backend: Asked[Q, R, I], *, failures: int = 5, reset_s: float = 30.0
+        self, backend: Estimates[Q, R, I], *, failures: int = 5, reset_s: float = 30.0
     ) -> None:
         super().__init__(backend)
         if failures < 1 or not reset_s >= 0:
@@ -71,7 +71,7 @@ class Breaker(Wrapper[Q, R, I]):
         started, deadline = monotonic(), anyio.current_effective_deadline()
         measured: list[R | Unmeasured] | None = None
         try:
-            measured = await ask(self.wrapped, queries)
+            measured = await safe_estimate(self.wrapped, queries)
         finally:
             if measured is not None:
                 self._note(failing=all(map(_down, measured)))

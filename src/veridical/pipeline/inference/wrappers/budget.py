@@ -11,22 +11,22 @@ import anyio
 
 from veridical.core.measurements import (
     MAY_BE_BILLED,
-    Billed,
+    BilledFailure,
     Estimate,
     Generated,
     Unmeasured,
     UnmeasuredReason,
 )
 from veridical.errors import ConfigurationError, VeridicalError
-from veridical.pipeline.inference.prices import Most
+from veridical.pipeline.inference.prices import UsageBound
 from veridical.pipeline.inference.wrappers.base import (
-    Asked,
+    Estimates,
     I,
     Q,
     R,
     Wrapper,
-    ask,
     estimated_usage,
+    safe_estimate,
 )
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ class _Hold:
     amount: float
 
 
-class Budget(Wrapper[Q, R, I]):
+class CostLimit(Wrapper[Q, R, I]):
     """Asks only as long as the cost stays within `max_cost_usd`, over the life of this object.
 
     `price` gives the US dollars that a request of such a usage costs with this backend, None if it
     is not known: then nothing is asked. `most` says what a query may take at most. The price of all
     that is put aside before a query goes out, and settled by what the estimate, or a failure that
-    was `Billed`, says it cost. Where neither says it, and where a reply was late or malformed and
-    may have been billed, the price counts; a query that failed otherwise is free.
+    was `BilledFailure`, says it cost. Where neither says it, and where a reply was late or
+    malformed and may have been billed, the price counts; a query that failed otherwise is free.
 
     What is not covered until others are settled waits for them. As long as `most` is not certain,
     one query goes at a time.
@@ -67,11 +67,11 @@ class Budget(Wrapper[Q, R, I]):
 
     def __init__(
         self,
-        backend: Asked[Q, R, I],
+        backend: Estimates[Q, R, I],
         *,
         max_cost_usd: float,
         price: Callable[[Usage], float | None],
-        most: Callable[[], Most] = Most,
+        most: Callable[[], UsageBound] = UsageBound,
     ) -> None:
         super().__init__(backend)
         if not max_cost_usd >= 0:
@@ -114,7 +114,7 @@ class Budget(Wrapper[Q, R, I]):
         # Cancelled on the way: it may have been billed.
         measured: list[R | Unmeasured] = [Unmeasured(UnmeasuredReason.TIMEOUT)] * len(held)
         try:
-            measured = await ask(self.wrapped, queries)
+            measured = await safe_estimate(self.wrapped, queries)
         except VeridicalError:
             measured = [Unmeasured(UnmeasuredReason.BACKEND_ERROR)] * len(held)
             raise
@@ -169,7 +169,7 @@ class Budget(Wrapper[Q, R, I]):
 def _cost(measurement: Estimate | Generated | Unmeasured, held: float) -> float:
     """Return what a query has cost; as much as was held for it where nobody says."""
     cost: float | None
-    if isinstance(measurement, Billed):
+    if isinstance(measurement, BilledFailure):
         cost = measurement.cost_usd
     elif isinstance(measurement, Unmeasured):
         cost = None if measurement.reason in MAY_BE_BILLED else 0.0

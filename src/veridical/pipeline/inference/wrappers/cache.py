@@ -14,12 +14,12 @@ from anyio.lowlevel import RunVar
 
 from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask
+from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R, Wrapper, safe_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from veridical.pipeline.inference.wrappers.stores import Store
+    from veridical.pipeline.inference.wrappers.stores import EstimateStore
 
 DAY_S = 86_400.0
 
@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 
 @dataclass(slots=True)
-class _Flight(Generic[R]):
+class _InFlight(Generic[R]):
     """A query that is being asked; who wants the same waits for it.
 
     `measurement` stays None if whoever asked was cancelled or could not ask.
@@ -37,7 +37,7 @@ class _Flight(Generic[R]):
     measurement: R | Unmeasured | None = None
 
 
-class Keeping(Wrapper[Q, R, I], ABC):
+class CachingWrapper(Wrapper[Q, R, I], ABC):
     """Answers from a store what it has seen within `ttl_s` seconds.
 
     Subclasses say what a query's key is, and how a result is written down. Only results are kept,
@@ -48,7 +48,9 @@ class Keeping(Wrapper[Q, R, I], ABC):
     `hits` counts queries that were answered without asking, `misses` those put to the backend.
     """
 
-    def __init__(self, backend: Asked[Q, R, I], store: Store, *, ttl_s: float = DAY_S) -> None:
+    def __init__(
+        self, backend: Estimates[Q, R, I], store: EstimateStore, *, ttl_s: float = DAY_S
+    ) -> None:
         super().__init__(backend)
         if not ttl_s > 0:
             msg = f"a cache keeps estimates for more than 0 s, not {ttl_s}"
@@ -57,7 +59,9 @@ class Keeping(Wrapper[Q, R, I], ABC):
         self._ttl_s = ttl_s
         self._damaged = 0
         # One event loop cannot wait for another's events.
-        self._flights: RunVar[dict[bytes, _Flight[R]]] = RunVar(f"veridical-cache-{next(_numbers)}")
+        self._flights: RunVar[dict[bytes, _InFlight[R]]] = RunVar(
+            f"veridical-cache-{next(_numbers)}"
+        )
         self.hits = 0
         self.misses = 0
 
@@ -113,13 +117,13 @@ class Keeping(Wrapper[Q, R, I], ABC):
         if not own:
             return
         flights = self._in_flight()
-        mine: dict[bytes, _Flight[R]] = {key: _Flight() for key in own}
+        mine: dict[bytes, _InFlight[R]] = {key: _InFlight() for key in own}
         flights |= mine
         try:
             found |= self._decoded(await self._store.get(list(own), ttl_s=self._ttl_s))
             missing = [key for key in own if key not in found]
             self.misses += len(missing)
-            measured = await ask(self.wrapped, [own[key] for key in missing])
+            measured = await safe_estimate(self.wrapped, [own[key] for key in missing])
             found.update(zip(missing, measured, strict=True))
             asked.update(missing)
             for key, flight in mine.items():
@@ -163,7 +167,7 @@ class Keeping(Wrapper[Q, R, I], ABC):
     def _for_nothing(self, found: R | Unmeasured) -> R | Unmeasured:
         return found if isinstance(found, Unmeasured) else self.again(found)
 
-    def _in_flight(self) -> dict[bytes, _Flight[R]]:
+    def _in_flight(self) -> dict[bytes, _InFlight[R]]:
         flights = self._flights.get(None)
         if flights is None:
             flights = {}
@@ -171,7 +175,7 @@ class Keeping(Wrapper[Q, R, I], ABC):
         return flights
 
 
-class Cache(Keeping[Query, Estimate, BackendInfo]):
+class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
     """Keeps estimates; those that cost nothing more have `cached` set.
 
     Keys are hashes of the backend's identity and of the texts, values are numbers: no text is

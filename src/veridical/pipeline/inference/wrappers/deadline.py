@@ -8,7 +8,16 @@ import anyio
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R, Wrapper, ask, each, pieces
+from veridical.pipeline.inference.wrappers.base import (
+    Estimates,
+    I,
+    Q,
+    R,
+    Wrapper,
+    batches_by_context,
+    run_bounded,
+    safe_estimate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +32,7 @@ class Deadline(Wrapper[Q, R, I]):
     """
 
     def __init__(
-        self, backend: Asked[Q, R, I], *, seconds: float, batch: int = 1, at_once: int = 8
+        self, backend: Estimates[Q, R, I], *, seconds: float, batch: int = 1, at_once: int = 8
     ) -> None:
         super().__init__(backend)
         if not seconds > 0 or batch < 1 or at_once < 1:
@@ -39,10 +48,10 @@ class Deadline(Wrapper[Q, R, I]):
         found: list[R | Unmeasured] = [late] * len(queries)
 
         async def work(piece: list[int]) -> None:
-            measured = await ask(self.wrapped, [queries[i] for i in piece])
+            measured = await safe_estimate(self.wrapped, [queries[i] for i in piece])
             for i, measurement in zip(piece, measured, strict=True):
                 found[i] = measurement
 
         with anyio.move_on_after(self._seconds):
-            await each(pieces(queries, self._batch), work, at_once=self._at_once)
+            await run_bounded(batches_by_context(queries, self._batch), work, at_once=self._at_once)
         return found

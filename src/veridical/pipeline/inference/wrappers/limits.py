@@ -22,15 +22,15 @@ from anyio.lowlevel import RunVar
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.base import (
-    Asked,
+    Estimates,
     I,
     Q,
     R,
     Wrapper,
-    ask,
-    each,
+    batches_by_context,
     estimated_tokens,
-    pieces,
+    run_bounded,
+    safe_estimate,
     tokens_of,
 )
 from veridical.pipeline.inference.wrappers.breaker import OPEN
@@ -52,7 +52,7 @@ class Entry:
     amount: int
 
 
-class Window:
+class RateWindow:
     """No more than `limit` within any `period_s`; starts are given out in order.
 
     `limit` None bounds nothing. An amount above the limit counts as the limit: it goes alone.
@@ -104,7 +104,7 @@ class Window:
             entries.pop()
 
 
-class Limits(Wrapper[Q, R, I]):
+class RateLimited(Wrapper[Q, R, I]):
     """Holds requests back until the service's limits allow them.
 
     A request carries up to `batch` queries. At most `concurrency` are under way in an event loop;
@@ -117,7 +117,7 @@ class Limits(Wrapper[Q, R, I]):
 
     def __init__(  # noqa: PLR0913 -- one option a limit
         self,
-        backend: Asked[Q, R, I],
+        backend: Estimates[Q, R, I],
         *,
         concurrency: int | None = None,
         requests_per_minute: int | None = None,
@@ -134,8 +134,8 @@ class Limits(Wrapper[Q, R, I]):
             msg = "limits must be 1 or more, and the longest wait 0 s or more"
             raise ConfigurationError(msg, hint="Leave a limit out to bound nothing")
         self._concurrency = concurrency
-        self._requests = Window(requests_per_minute)
-        self._tokens = Window(tokens_per_minute)
+        self._requests = RateWindow(requests_per_minute)
+        self._tokens = RateWindow(tokens_per_minute)
         self._max_wait_s = max_wait_s
         self._slot_wait_s = slot_wait_s
         self._batch = batch
@@ -153,7 +153,7 @@ class Limits(Wrapper[Q, R, I]):
             found.update(zip(piece, measured, strict=True))
 
         at_once = self._concurrency or _QUEUE
-        await each(pieces(queries, self._batch), work, at_once=at_once)
+        await run_bounded(batches_by_context(queries, self._batch), work, at_once=at_once)
         return [found[i] for i in range(len(queries))]
 
     async def _request(self, queries: Sequence[Q]) -> list[R | Unmeasured]:
@@ -170,7 +170,7 @@ class Limits(Wrapper[Q, R, I]):
             try:
                 if (wait := booked[0].start - monotonic()) > 0:
                     await anyio.sleep(wait)
-                measured = await ask(self.wrapped, queries)
+                measured = await safe_estimate(self.wrapped, queries)
             finally:
                 self._settle(booked, measured)
             return measured

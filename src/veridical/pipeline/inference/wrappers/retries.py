@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from veridical.core.measurements import (
-    Billed,
+    BilledFailure,
     Estimate,
     Generated,
     Taken,
@@ -25,12 +25,12 @@ from veridical.core.measurements import (
 )
 from veridical.errors import ConfigurationError, VeridicalError
 from veridical.pipeline.inference.wrappers.base import (
-    Asked,
+    Estimates,
     I,
     Q,
     R,
     Wrapper,
-    ask,
+    safe_estimate,
 )
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Retries(Wrapper[Q, R, I]):
 
     def __init__(
         self,
-        backend: Asked[Q, R, I],
+        backend: Estimates[Q, R, I],
         backoff: Backoff | None = None,
         *,
         chance: Callable[[], float] = random.random,
@@ -108,7 +108,7 @@ class Retries(Wrapper[Q, R, I]):
 
         A measurement carries what the attempts before it took.
         """
-        found = await ask(self.wrapped, queries)
+        found = await safe_estimate(self.wrapped, queries)
         before = dict.fromkeys(range(len(queries)), _NOTHING)
         patience = self._backoff.total_wait_s
         for attempt in range(1, self._backoff.attempts):
@@ -142,7 +142,7 @@ class Retries(Wrapper[Q, R, I]):
         # Just before a deadline around this call would throw away what is measured already.
         with anyio.move_on_after(max(0.0, _time_left() - _GRACE_S)) as scope:
             try:
-                measured = await ask(self.wrapped, [queries[i] for i in again])
+                measured = await safe_estimate(self.wrapped, [queries[i] for i in again])
             except VeridicalError:
                 return False  # it can no longer be used; what it has measured still holds
             for i, measurement in zip(again, measured, strict=True):
@@ -165,7 +165,7 @@ def _with(before: Taken, found: R | Unmeasured) -> R | Unmeasured:
     if before == _NOTHING:
         return found
     if isinstance(found, Unmeasured):
-        return Billed.of(found, before + taken(found))
+        return BilledFailure.of(found, before + taken(found))
     if found.cost_usd == 0.0 and before.cost_usd is None:  # what is free was so before
         before = replace(before, cost_usd=0.0)
     if isinstance(found, Estimate):

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.prices import Most
+from veridical.pipeline.inference.prices import UsageBound
 from veridical.pipeline.inference.wrappers.breaker import Breaker
-from veridical.pipeline.inference.wrappers.budget import Budget
+from veridical.pipeline.inference.wrappers.budget import CostLimit
 from veridical.pipeline.inference.wrappers.cache import DAY_S, Cache
 from veridical.pipeline.inference.wrappers.deadline import Deadline
-from veridical.pipeline.inference.wrappers.limits import Limits
+from veridical.pipeline.inference.wrappers.limits import RateLimited
 from veridical.pipeline.inference.wrappers.retries import Backoff, Retries
 from veridical.pipeline.inference.wrappers.stores import MAX_ENTRIES, MemoryStore, SqliteStore
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend
     from veridical.pipeline.inference.prices import Usage
-    from veridical.pipeline.inference.wrappers.base import Asked, I, Q, R
-    from veridical.pipeline.inference.wrappers.stores import Store
+    from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R
+    from veridical.pipeline.inference.wrappers.stores import EstimateStore
 
 MEMORY = ":memory:"
 _AT_ONCE = 8
@@ -30,7 +30,7 @@ _AT_ONCE = 8
 def wrap(
     backend: Backend,
     *,
-    cache: str | Path | Store | None = None,
+    cache: str | Path | EstimateStore | None = None,
     cache_ttl_s: float = DAY_S,
     cache_max_entries: int = MAX_ENTRIES,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
@@ -48,7 +48,7 @@ def wrap(
 
 
 def bounded(  # noqa: PLR0913 -- one option a setting, all optional
-    backend: Asked[Q, R, I],
+    backend: Estimates[Q, R, I],
     *,
     deadline_s: float | None = None,
     attempts: int = 1,
@@ -62,20 +62,21 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     slot_wait_s: float | None = None,
     max_cost_usd: float | None = None,
     price: Callable[[Usage], float | None] | None = None,
-    most: Callable[[], Most] = Most,
+    most: Callable[[], UsageBound] = UsageBound,
     breaker_failures: int | None = None,
     breaker_reset_s: float = 30.0,
     batch: int = 1,
-) -> Asked[Q, R, I]:
+) -> Estimates[Q, R, I]:
     """Return what is wrapped in all that bounds time, money and haste; without options, as it is.
 
     From the outside in, and why there:
 
     - `Deadline` bounds all that follows: waiting for a turn, and asking again, take its time too.
     - `Retries` under it: each attempt waits for its own turn, is paid and counted for itself.
-    - `Limits` next: only in its turn is a query held against the budget and the circuit, as they
-      are by then, so that a queue neither ties up money nor runs on into a service that is down.
-    - `Budget` puts aside only for what goes out now.
+    - `RateLimited` next: only in its turn is a query held against the budget and the circuit, as
+      they are by then, so that a queue neither ties up money nor runs on into a service that is
+      down.
+    - `CostLimit` puts aside only for what goes out now.
     - `Breaker` last: it sees what the service does and nothing of the wrappers.
 
     `batch` is how many queries on one context a request of this backend carries, and with that the
@@ -91,9 +92,9 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
         backend = Breaker(backend, failures=breaker_failures, reset_s=breaker_reset_s)
     if max_cost_usd is not None:
         priced = price or _unknown
-        backend = Budget(backend, max_cost_usd=max_cost_usd, price=priced, most=most)
+        backend = CostLimit(backend, max_cost_usd=max_cost_usd, price=priced, most=most)
     if (concurrency, requests_per_minute, tokens_per_minute) != (None, None, None):
-        backend = Limits(
+        backend = RateLimited(
             backend,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,
@@ -111,7 +112,7 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     return backend
 
 
-def store_of(cache: str | Path | Store, max_entries: int) -> Store:
+def store_of(cache: str | Path | EstimateStore, max_entries: int) -> EstimateStore:
     """Return the store of a cache: a file, memory, or one that is there already."""
     if cache == MEMORY:
         return MemoryStore(max_entries=max_entries)

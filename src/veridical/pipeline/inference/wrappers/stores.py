@@ -57,7 +57,7 @@ _inherited: list[sqlite3.Connection] = []
 """Connections that a process was forked with: it may neither use nor close them."""
 
 
-class Store(Protocol):
+class EstimateStore(Protocol):
     """Keeps values by key, with the time at which they came."""
 
     errors: int

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.core.ports import fingerprint_of
-from veridical.pipeline.inference.wrappers.base import ask
-from veridical.pipeline.inference.wrappers.cache import DAY_S, Keeping, digest_of, encoded
+from veridical.pipeline.inference.wrappers.base import safe_estimate
+from veridical.pipeline.inference.wrappers.cache import DAY_S, CachingWrapper, digest_of, encoded
 from veridical.pipeline.inference.wrappers.stack import bounded, store_of
 from veridical.pipeline.inference.wrappers.stores import MAX_ENTRIES
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from veridical.core.ports import TextModel
-    from veridical.pipeline.inference.wrappers.base import Asked
-    from veridical.pipeline.inference.wrappers.stores import Store
+    from veridical.pipeline.inference.wrappers.base import Estimates
+    from veridical.pipeline.inference.wrappers.stores import EstimateStore
 
-    Texts = Asked[TextRequest, Generated, TextModelInfo]
+    Texts = Estimates[TextRequest, Generated, TextModelInfo]
 
 
 def wrap_text_model(
     model: TextModel,
     *,
-    cache: str | Path | Store | None = None,
+    cache: str | Path | EstimateStore | None = None,
     cache_ttl_s: float = DAY_S,
     cache_max_entries: int = MAX_ENTRIES,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
@@ -73,7 +73,9 @@ class WrappedTextModel:
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return what the model writes, or wrote; `latency_ms` holds all waiting."""
         started = perf_counter()
-        (found,) = await ask(self.inner if request.temperature > 0 else self.kept, [request])
+        (found,) = await safe_estimate(
+            self.inner if request.temperature > 0 else self.kept, [request]
+        )
         if isinstance(found, Unmeasured):
             return found
         return replace(found, latency_ms=(perf_counter() - started) * 1000)
@@ -84,14 +86,14 @@ class WrappedTextModel:
             close()
 
 
-class TextCache(Keeping[TextRequest, Generated, TextModelInfo]):
+class TextCache(CachingWrapper[TextRequest, Generated, TextModelInfo]):
     """Keeps texts; those that cost nothing more took no tokens and no money.
 
     A key is a hash of the model, its `fingerprint` and the request. The values are the texts.
     """
 
     def __init__(
-        self, model: Texts, store: Store, *, fingerprint: str = "", ttl_s: float = DAY_S
+        self, model: Texts, store: EstimateStore, *, fingerprint: str = "", ttl_s: float = DAY_S
     ) -> None:
         super().__init__(model, store, ttl_s=ttl_s)
         self._fingerprint = fingerprint

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from veridical.interfaces.http.proxy.options import FieldError
-from veridical.interfaces.http.proxy.request import Asked, chat_turns, read
+from veridical.interfaces.http.proxy.request import ProxyRequest, chat_turns, read
 from veridical.settings.blocks import ProxySettings
 
 Json: TypeAlias = Any
@@ -14,7 +14,7 @@ TEXT = "Zanzibar"
 MESSAGES = [{"role": "system", "content": "S."}, {"role": "user", "content": "Q?"}]
 
 
-def asked(ours: Json = None, **more: Json) -> Asked:
+def asked(ours: Json = None, **more: Json) -> ProxyRequest:
     body = {"model": "m", "messages": MESSAGES, **more}
     if ours is not None:
         body["veridical"] = ours

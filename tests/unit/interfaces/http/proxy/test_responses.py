@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from _upstream import Upstream
-from veridical.interfaces.http.proxy.request import Asked, read
+from veridical.interfaces.http.proxy.request import ProxyRequest, read
 from veridical.interfaces.http.proxy.responses import (
     ResponseTranscript,
     read_response,
@@ -232,7 +232,7 @@ def test_two_proxies_one_behind_the_other_give_one_verdict(start: Start) -> None
 # --- requests --------------------------------------------------------------------------------
 
 
-def asked(**body: Value) -> Asked:
+def asked(**body: Value) -> ProxyRequest:
     found = read(json.dumps(body).encode(), ProxySettings(), response_turns)
     assert found is not None
     return found

@@ -16,7 +16,12 @@ import httpx2
 
 from _upstream import Upstream
 from veridical.interfaces.http.proxy import router
-from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, Heard, data_of
+from veridical.interfaces.http.proxy.streams import (
+    BufferedStream,
+    ChatReplyStream,
+    EventSplitter,
+    data_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -36,7 +41,7 @@ def test_however_a_stream_is_cut_its_events_are_the_same_bytes(
     written = [end.join(lines) + end + end for lines, end in events]
     whole = b"".join(written)
     places = sorted({min(cut, len(whole)) for cut in cuts} | {0, len(whole)})
-    reader, found = Events(), list[bytes]()
+    reader, found = EventSplitter(), list[bytes]()
     for start, end in pairwise(places):
         found += reader.feed(whole[start:end])
     assert b"".join(found) + reader.rest() == whole
@@ -45,7 +50,7 @@ def test_however_a_stream_is_cut_its_events_are_the_same_bytes(
 
 
 def test_an_event_is_out_as_soon_as_it_is_whole() -> None:
-    reader = Events()
+    reader = EventSplitter()
     assert list(reader.feed(b"data: 1")) == []
     assert list(reader.feed(b"\n")) == []
     assert list(reader.feed(b"\ndata: 2\n\nda")) == [b"data: 1\n\n", b"data: 2\n\n"]
@@ -57,7 +62,7 @@ def test_data_may_have_several_lines() -> None:
 
 
 def test_texts_are_put_together_by_choice() -> None:
-    heard = ChatTranscript()
+    heard = ChatReplyStream()
     for index, text in ((0, "A"), (1, "X"), (0, "B"), (1, None)):
         choice = {"index": index, "delta": {"content": text}}
         heard.note(json.dumps({"id": "i", "model": "m", "choices": [choice]}).encode())
@@ -77,7 +82,7 @@ def test_texts_are_put_together_by_choice() -> None:
     )
 )
 def test_no_chunk_breaks_it(chunk: object) -> None:
-    heard = ChatTranscript()
+    heard = ChatReplyStream()
     heard.note(json.dumps(chunk).encode())
     heard.note(b"\xff{")
     assert all(isinstance(text, str) for text in heard.whole().values())
@@ -101,7 +106,7 @@ def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
             yield piece
 
     async def listen() -> tuple[bytes, bytes]:
-        heard = Heard()
+        heard = BufferedStream()
         events = [event async for event in heard.listen(httpx2.Response(200, content=sent()))]
         return b"".join(events), heard.end
 
@@ -120,7 +125,7 @@ def test_what_comes_behind_the_end_stays_behind_it(behind: bytes, cut: int) -> N
 
 def told(back: bytes) -> list[dict[str, Any]]:
     """Return the objects that a client reads out of a stream."""
-    found = [data_of(event) for event in Events().feed(back)]
+    found = [data_of(event) for event in EventSplitter().feed(back)]
     return [json.loads(data) for data in found if data.startswith(b"{")]
 
 

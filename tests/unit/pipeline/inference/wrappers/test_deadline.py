@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError, ConfigurationError
-from veridical.pipeline.inference.wrappers.base import each, pieces
+from veridical.pipeline.inference.wrappers.base import batches_by_context, run_bounded
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 
@@ -127,7 +127,7 @@ queries = st.lists(st.builds(Query, st.just("claim"), st.sampled_from("abcdef"))
 def test_pieces_hold_every_query_once_and_no_more_than_their_size(
     batch: list[Query], size: int
 ) -> None:
-    found = pieces(batch, size)
+    found = batches_by_context(batch, size)
     assert sorted(i for piece in found for i in piece) == list(range(len(batch)))
     assert all(1 <= len(piece) <= size for piece in found)
 
@@ -136,7 +136,7 @@ def test_pieces_hold_every_query_once_and_no_more_than_their_size(
 def test_a_context_is_split_only_if_it_has_more_queries_than_a_piece_holds(
     batch: list[Query], size: int
 ) -> None:
-    found = pieces(batch, size)
+    found = batches_by_context(batch, size)
     for context in {query.context for query in batch}:
         group = [i for i, query in enumerate(batch) if query.context == context]
         holding = [piece for piece in found if set(piece) & set(group)]
@@ -145,7 +145,9 @@ def test_a_context_is_split_only_if_it_has_more_queries_than_a_piece_holds(
 
 @given(queries, st.integers(1, 10))
 def test_a_piece_is_one_request_and_that_has_one_context(batch: list[Query], size: int) -> None:
-    assert all(len({batch[i].context for i in piece}) == 1 for piece in pieces(batch, size))
+    assert all(
+        len({batch[i].context for i in piece}) == 1 for piece in batches_by_context(batch, size)
+    )
 
 
 def test_nothing_to_do_is_done_at_once() -> None:
@@ -153,6 +155,6 @@ def test_nothing_to_do_is_done_at_once() -> None:
         pytest.fail("there is no piece")
 
     async def nothing() -> None:
-        await each([], work, at_once=3)
+        await run_bounded([], work, at_once=3)
 
     anyio.run(nothing)

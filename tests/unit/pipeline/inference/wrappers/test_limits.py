@@ -14,7 +14,7 @@ from veridical.core.measurements import Measurement, Query, Unmeasured, Unmeasur
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.wrappers.base import PROMPT_TOKENS, estimated_tokens
 from veridical.pipeline.inference.wrappers.breaker import OPEN
-from veridical.pipeline.inference.wrappers.limits import Limits, Window
+from veridical.pipeline.inference.wrappers.limits import RateLimited, RateWindow
 from veridical.testing import FakeBackend, check_backend, fake_estimate
 
 GOOD = fake_estimate(0.9)
@@ -62,7 +62,7 @@ steps = st.lists(
 def test_no_period_holds_more_than_the_limit(
     asked: list[tuple[float, int, int | None]], limit: int
 ) -> None:
-    window, now, booked = Window(limit, PERIOD), 0.0, []
+    window, now, booked = RateWindow(limit, PERIOD), 0.0, []
     for pause, amount, _ in asked:
         now += pause
         start = window.earliest(amount, now)
@@ -79,7 +79,7 @@ def test_no_period_holds_more_than_the_limit(
 def test_nobody_waits_longer_than_it_takes_for_all_before_to_pass(
     asked: list[tuple[float, int, int | None]], limit: int
 ) -> None:
-    window, now = Window(limit, PERIOD), 0.0
+    window, now = RateWindow(limit, PERIOD), 0.0
     for place, (pause, amount, actual) in enumerate(asked):
         now += pause
         start = window.earliest(amount, now)
@@ -90,7 +90,7 @@ def test_nobody_waits_longer_than_it_takes_for_all_before_to_pass(
 
 
 def test_a_free_window_makes_nobody_wait() -> None:
-    window = Window(3, PERIOD)
+    window = RateWindow(3, PERIOD)
     for _ in range(3):
         assert window.earliest(1, 100.0) == 100.0
         window.book(1, 100.0)
@@ -99,13 +99,13 @@ def test_a_free_window_makes_nobody_wait() -> None:
 
 
 def test_an_amount_above_the_limit_goes_alone() -> None:
-    window = Window(10, PERIOD)
+    window = RateWindow(10, PERIOD)
     window.book(4, 0.0)
     assert window.earliest(500, 1.0) == 60.0
 
 
 def test_a_correction_makes_room_or_takes_it() -> None:
-    window = Window(10, PERIOD)
+    window = RateWindow(10, PERIOD)
     entry = window.book(10, 0.0)
     assert window.earliest(5, 1.0) == 60.0
     window.correct(entry, 5, 1.0)
@@ -115,7 +115,7 @@ def test_a_correction_makes_room_or_takes_it() -> None:
 
 
 def test_a_correction_that_comes_too_late_changes_nothing() -> None:
-    window = Window(10, PERIOD)
+    window = RateWindow(10, PERIOD)
     entry = window.book(10, 0.0)
     assert window.earliest(10, 60.0) == 60.0
     window.correct(entry, 100, 60.0)
@@ -123,7 +123,7 @@ def test_a_correction_that_comes_too_late_changes_nothing() -> None:
 
 
 def test_a_turn_that_is_given_back_keeps_nobody_waiting() -> None:
-    window = Window(10, PERIOD)
+    window = RateWindow(10, PERIOD)
     window.book(10, 0.0)
     window.correct(window.book(10, window.earliest(10, 1.0)), 0, 2.0)
     assert window.earliest(1, 61.0) == 61.0
@@ -135,7 +135,7 @@ def test_a_turn_that_is_given_back_keeps_nobody_waiting() -> None:
 def test_the_sum_that_is_kept_is_the_sum_of_what_counts(
     asked: list[tuple[float, int, int | None]], limit: int
 ) -> None:
-    window, now = Window(limit, PERIOD), 0.0
+    window, now = RateWindow(limit, PERIOD), 0.0
     for pause, amount, actual in asked:
         now += pause
         entry = window.book(amount, window.earliest(amount, now))
@@ -145,7 +145,7 @@ def test_the_sum_that_is_kept_is_the_sum_of_what_counts(
 
 
 def test_without_a_limit_nothing_is_booked() -> None:
-    window = Window(None)
+    window = RateWindow(None)
     for _ in range(1000):
         window.book(10**9, window.earliest(10**9, 5.0))
     assert window.earliest(10**9, 5.0) == 5.0
@@ -154,7 +154,7 @@ def test_without_a_limit_nothing_is_booked() -> None:
 # --- the wrapper -----------------------------------------------------------------------------
 
 
-def shortened(limits: Limits, period_s: float) -> Limits:
+def shortened(limits: RateLimited, period_s: float) -> RateLimited:
     """Make a minute shorter."""
     limits._requests._period_s = limits._tokens._period_s = period_s
     return limits
@@ -162,7 +162,7 @@ def shortened(limits: Limits, period_s: float) -> Limits:
 
 def test_no_more_requests_are_under_way_than_allowed() -> None:
     backend = timed(seconds=0.002)
-    limits = Limits(backend, concurrency=3)
+    limits = RateLimited(backend, concurrency=3)
 
     async def three_calls() -> None:
         async with anyio.create_task_group() as tasks:
@@ -177,19 +177,19 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
 def test_a_request_carries_a_batch() -> None:
     backend = timed()
     same = [Query(f"claim {i}", "context") for i in range(10)]
-    assert anyio.run(Limits(backend, concurrency=1, batch=4).estimate, same) == [GOOD] * 10
+    assert anyio.run(RateLimited(backend, concurrency=1, batch=4).estimate, same) == [GOOD] * 10
     assert len(backend.starts) == 3
 
 
 def test_a_request_carries_one_context() -> None:
     backend = timed()
-    limits = Limits(backend, concurrency=1, batch=4)
+    limits = RateLimited(backend, concurrency=1, batch=4)
     assert anyio.run(limits.estimate, [*queries(3), *queries(3)]) == [GOOD] * 6
     assert len(backend.starts) == 3
 
 
 def test_the_wait_for_a_slot_may_have_a_bound_of_its_own() -> None:
-    patient = Limits(timed(seconds=0.05), concurrency=1, max_wait_s=0.0, slot_wait_s=math.inf)
+    patient = RateLimited(timed(seconds=0.05), concurrency=1, max_wait_s=0.0, slot_wait_s=math.inf)
     assert anyio.run(patient.estimate, queries(4)) == [GOOD] * 4
     found: list[Measurement] = []
 
@@ -208,7 +208,7 @@ def test_the_wait_for_a_slot_may_have_a_bound_of_its_own() -> None:
 @pytest.mark.spec("SPEC-08.42")
 def test_requests_beyond_the_rate_wait_for_their_turn() -> None:
     backend = timed()
-    limits = shortened(Limits(backend, requests_per_minute=3), 0.1)
+    limits = shortened(RateLimited(backend, requests_per_minute=3), 0.1)
     begun = perf_counter()
     assert anyio.run(limits.estimate, queries(7)) == [GOOD] * 7
     waits = sorted(start - begun for start in backend.starts)
@@ -219,7 +219,7 @@ def test_requests_beyond_the_rate_wait_for_their_turn() -> None:
 @pytest.mark.spec("SPEC-08.42")
 def test_who_would_wait_too_long_is_told_at_once_when_to_come_back() -> None:
     backend = timed()
-    limits = Limits(backend, requests_per_minute=2, max_wait_s=1.0)
+    limits = RateLimited(backend, requests_per_minute=2, max_wait_s=1.0)
     started = perf_counter()
     found = anyio.run(limits.estimate, queries(5))
     assert perf_counter() - started < 20
@@ -232,7 +232,7 @@ def test_who_would_wait_too_long_is_told_at_once_when_to_come_back() -> None:
 
 
 def test_who_finds_no_slot_in_time_is_rate_limited() -> None:
-    limits = Limits(timed(seconds=0.2), concurrency=1, max_wait_s=0.02)
+    limits = RateLimited(timed(seconds=0.2), concurrency=1, max_wait_s=0.02)
     found: list[Measurement] = []
 
     async def one() -> None:
@@ -250,9 +250,9 @@ def test_who_finds_no_slot_in_time_is_rate_limited() -> None:
 def test_tokens_are_estimated_before_and_corrected_afterwards() -> None:
     one = estimated_tokens(queries(1)[0])
     cheap = timed(lambda _: replace(GOOD, tokens=1))
-    limits = Limits(cheap, concurrency=1, tokens_per_minute=one + 50, max_wait_s=0.0)
+    limits = RateLimited(cheap, concurrency=1, tokens_per_minute=one + 50, max_wait_s=0.0)
     assert anyio.run(limits.estimate, queries(50)) == [replace(GOOD, tokens=1)] * 50
-    silent = Limits(timed(), concurrency=1, tokens_per_minute=one + 50, max_wait_s=0.0)
+    silent = RateLimited(timed(), concurrency=1, tokens_per_minute=one + 50, max_wait_s=0.0)
     assert list(anyio.run(silent.estimate, queries(50))).count(GOOD) == 1
 
 
@@ -262,13 +262,13 @@ def test_what_did_not_go_out_does_not_count() -> None:
         Unmeasured(UnmeasuredReason.DISABLED),
     ):
         backend = timed(lambda _, stopped=stopped: stopped)  # type: ignore[misc]
-        limits = Limits(backend, concurrency=1, requests_per_minute=1, max_wait_s=0.0)
+        limits = RateLimited(backend, concurrency=1, requests_per_minute=1, max_wait_s=0.0)
         assert anyio.run(limits.estimate, queries(5)) == [stopped] * 5
 
 
 def test_what_failed_on_the_way_counts() -> None:
     backend = timed(lambda _: Unmeasured(UnmeasuredReason.TIMEOUT))
-    limits = Limits(backend, concurrency=1, requests_per_minute=1, max_wait_s=0.0)
+    limits = RateLimited(backend, concurrency=1, requests_per_minute=1, max_wait_s=0.0)
     anyio.run(limits.estimate, queries(5))
     assert len(backend.queries) == 1
 
@@ -276,7 +276,7 @@ def test_what_failed_on_the_way_counts() -> None:
 def test_when_the_service_says_when_to_come_back_all_wait_until_then() -> None:
     told = Unmeasured(UnmeasuredReason.RATE_LIMITED, retry_after_s=0.1)
     backend = timed(lambda q: told if q.context == "context 0" else GOOD)
-    found = anyio.run(Limits(backend, concurrency=1).estimate, queries(2))
+    found = anyio.run(RateLimited(backend, concurrency=1).estimate, queries(2))
     assert found == [told, GOOD]
     assert backend.starts[1] - backend.starts[0] >= 0.1
 
@@ -285,13 +285,13 @@ def test_when_the_service_says_when_to_come_back_all_wait_until_then() -> None:
 def test_a_wait_that_makes_no_sense_closes_nothing(wait: float | None) -> None:
     told = Unmeasured(UnmeasuredReason.RATE_LIMITED, retry_after_s=wait)
     backend = timed(lambda q: told if q.context == "context 0" else GOOD)
-    limits = Limits(backend, concurrency=1, max_wait_s=0.0)
+    limits = RateLimited(backend, concurrency=1, max_wait_s=0.0)
     assert anyio.run(limits.estimate, queries(2))[1] == GOOD
 
 
 def test_a_caller_that_is_cancelled_gives_its_turn_and_its_slot_back() -> None:
     backend = timed()
-    limits = shortened(Limits(backend, concurrency=1, requests_per_minute=1), 0.3)
+    limits = shortened(RateLimited(backend, concurrency=1, requests_per_minute=1), 0.3)
 
     async def scene() -> Sequence[Measurement]:
         await limits.estimate(queries(1))
@@ -306,7 +306,7 @@ def test_a_caller_that_is_cancelled_gives_its_turn_and_its_slot_back() -> None:
 
 
 def test_limits_serve_one_event_loop_after_the_other() -> None:
-    limits = Limits(timed(), concurrency=1)
+    limits = RateLimited(timed(), concurrency=1)
     for _ in range(3):
         assert anyio.run(limits.estimate, queries(2)) == [GOOD] * 2
 
@@ -316,7 +316,7 @@ def test_a_slot_is_given_back_when_the_backend_cannot_be_used() -> None:
         msg = "no"
         raise BackendError(msg)
 
-    limits = Limits(FakeBackend(broken), concurrency=1)
+    limits = RateLimited(FakeBackend(broken), concurrency=1)
 
     async def scene() -> int:
         told = 0
@@ -342,11 +342,13 @@ def test_a_slot_is_given_back_when_the_backend_cannot_be_used() -> None:
 )
 def test_limits_that_make_no_sense_are_a_configuration_error(wrong: dict[str, int]) -> None:
     with pytest.raises(ConfigurationError, match="limits must be"):
-        Limits(timed(), **wrong)  # type: ignore[arg-type]
+        RateLimited(timed(), **wrong)  # type: ignore[arg-type]
 
 
 def test_a_limited_backend_keeps_the_promises_of_the_port() -> None:
-    limits = Limits(timed(), concurrency=4, requests_per_minute=10_000, tokens_per_minute=10**9)
+    limits = RateLimited(
+        timed(), concurrency=4, requests_per_minute=10_000, tokens_per_minute=10**9
+    )
     anyio.run(check_backend, limits)
 
 

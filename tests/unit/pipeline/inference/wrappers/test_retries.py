@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.measurements import (
-    Billed,
+    BilledFailure,
     Estimate,
     Generated,
     Measurement,
@@ -101,9 +101,9 @@ def test_the_last_failure_is_the_one_that_is_told() -> None:
 
 
 def test_a_failure_carries_what_the_attempts_before_it_took() -> None:
-    billed = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=10, cost_usd=0.5)
+    billed = BilledFailure(UnmeasuredReason.MALFORMED_REPLY, tokens=10, cost_usd=0.5)
     (found,) = failures(ask(Retries(Scripted([lambda _: billed]), QUICK), QUERIES[0]))
-    assert isinstance(found, Billed)
+    assert isinstance(found, BilledFailure)
     assert (found.tokens, found.cost_usd) == (40, 2.0)
 
 
@@ -199,7 +199,7 @@ def test_a_wait_is_never_shorter_than_asked_for_nor_much_longer(
 
 
 TOOK = replace(GOOD, tokens=100, cost_usd=0.01)
-BILLED = Billed(UnmeasuredReason.MALFORMED_REPLY, tokens=20, cost_usd=0.002)
+BILLED = BilledFailure(UnmeasuredReason.MALFORMED_REPLY, tokens=20, cost_usd=0.002)
 
 
 @pytest.mark.parametrize(

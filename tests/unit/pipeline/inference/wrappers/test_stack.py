@@ -16,12 +16,12 @@ from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers import (
     Breaker,
-    Budget,
     Cache,
     Circuit,
+    CostLimit,
     Deadline,
-    Limits,
     MemoryStore,
+    RateLimited,
     Retries,
     SqliteStore,
     wrap,
@@ -59,7 +59,7 @@ def test_the_wrappers_stand_in_the_order_that_is_explained() -> None:
     while isinstance(backend, Wrapper):
         kinds.append(type(backend))
         backend = backend.wrapped
-    assert kinds == [Cache, Deadline, Retries, Limits, Budget, Breaker]
+    assert kinds == [Cache, Deadline, Retries, RateLimited, CostLimit, Breaker]
 
 
 def test_a_path_is_a_file_and_a_store_is_itself(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from veridical.core.measurements import Measurement, Query
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.cache import Cache, keys_of
-from veridical.pipeline.inference.wrappers.stores import MemoryStore, SqliteStore, Store
+from veridical.pipeline.inference.wrappers.stores import EstimateStore, MemoryStore, SqliteStore
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 
 QUERIES = [Query(f"Claim {i}.", "Evidence.") for i in range(3)]
@@ -25,21 +25,21 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "cache.db"
 
 
-def put(store: Store, *keys: bytes, ttl_s: float = DAY) -> None:
+def put(store: EstimateStore, *keys: bytes, ttl_s: float = DAY) -> None:
     async def write() -> None:
         await store.put(dict.fromkeys(keys, b"value"), ttl_s=ttl_s)
 
     anyio.run(write)
 
 
-def get(store: Store, *keys: bytes, ttl_s: float = DAY) -> set[bytes]:
+def get(store: EstimateStore, *keys: bytes, ttl_s: float = DAY) -> set[bytes]:
     async def read() -> set[bytes]:
         return set(await store.get(keys, ttl_s=ttl_s))
 
     return anyio.run(read)
 
 
-def checked(store: Store) -> tuple[Cache, list[Measurement]]:
+def checked(store: EstimateStore) -> tuple[Cache, list[Measurement]]:
     """Check twice, which must work whatever the store does."""
     cache = Cache(FakeBackend(lambda _: fake_estimate(0.9)), store)
     anyio.run(cache.estimate, QUERIES)
@@ -86,7 +86,7 @@ def test_what_is_too_old_is_deleted_by_the_next_process_that_writes(path: Path) 
 
 @pytest.mark.parametrize("kind", [MemoryStore, SqliteStore])
 def test_a_shorter_time_to_live_holds_for_what_is_there_already(kind: type, path: Path) -> None:
-    store: Store = kind(path) if kind is SqliteStore else kind()
+    store: EstimateStore = kind(path) if kind is SqliteStore else kind()
     put(store, b"a")
     assert get(store, b"a", ttl_s=DAY) == {b"a"}
     assert get(store, b"a", ttl_s=1e-9) == set()
@@ -101,7 +101,7 @@ def test_keeping_nothing_is_a_configuration_error(path: Path) -> None:
 # --- what can go wrong -----------------------------------------------------------------------
 
 
-def assert_only_asked(store: Store, *, errors: int) -> None:
+def assert_only_asked(store: EstimateStore, *, errors: int) -> None:
     cache, found = checked(store)
     assert found == [fake_estimate(0.9)] * 3
     assert (cache.hits, cache.misses) == (0, 6)
