@@ -14,6 +14,7 @@ from veridical.core.types import ensure_text
 from veridical.core.verdicts import Status
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
+from veridical.interfaces.cli.report_files import ReportFiles, takes_report_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,15 +99,6 @@ FailOn = Annotated[
         "the evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
     ),
 ]
-Html = Annotated[
-    Path | None, typer.Option("--html", metavar="OUT", help="Write the report as one HTML page.")
-]
-Sarif = Annotated[
-    Path | None, typer.Option("--sarif", metavar="OUT", help="Write the report as SARIF 2.1.0.")
-]
-Junit = Annotated[
-    Path | None, typer.Option("--junit", metavar="OUT", help="Write the report as JUnit XML.")
-]
 Json = options.Json
 Quiet = options.Quiet
 Config = options.Config
@@ -122,20 +114,8 @@ class _Case:
     notices: tuple[Notice, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """Where the reports go that are written to files."""
-
-    html: Path | None
-    sarif: Path | None
-    junit: Path | None
-
-    @property
-    def given(self) -> list[Path]:
-        return [path for path in (self.html, self.sarif, self.junit) if path is not None]
-
-
 @reported
+@takes_report_files
 def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     answer: Answer,
     *,
@@ -149,9 +129,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     sample_rate: SampleRate = None,
     max_claims: MaxClaims = None,
     fail_on: FailOn = None,
-    html: Html = None,
-    sarif: Sarif = None,
-    junit: Junit = None,
+    files: ReportFiles,
     json: Json = False,
     quiet: Quiet = False,
     config: Config = None,
@@ -171,8 +149,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         "fail_on": fail_on,
     }
     settings = Settings.load(config, backend=backend, policy=policy)
-    files = _Files(html, sarif, junit)
-    ensure_writable(files.given, [answer, *map(path_of, source)])
+    ensure_writable(files.values(), [answer, *map(path_of, source)])
     case = _read(answer, source, question, files)
     _say_notices(case.notices, quiet=quiet)
     with progress_bar(wanted=not (quiet or json)) as progress:
@@ -198,13 +175,13 @@ def parse_windows(text: str | None) -> int | str | None:
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
-def _read(answer: str, sources: Sequence[str], question: str | None, files: _Files) -> _Case:
+def _read(answer: str, sources: Sequence[str], question: str | None, files: ReportFiles) -> _Case:
     from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources
 
     ensure_one_stdin(answer, sources)
     if question is not None:
         ensure_text(question, "--question")
-    documents = read_sources(sources, checked=answer, written=files.given)
+    documents = read_sources(sources, checked=answer, written=list(files.values()))
     return _Case(read_answer(answer), documents.sources, question, documents.notices)
 
 
@@ -231,16 +208,12 @@ def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] |
         )
 
 
-def _write_files(report: Report, files: _Files, answer: str) -> None:
+def _write_files(report: Report, files: ReportFiles, answer: str) -> None:
     from veridical.interfaces.cli.output import write_file
 
-    if files.html:
-        write_file(files.html, report.to_html())
-    if files.sarif:
-        uri = "stdin" if answer == "-" else Path(answer).as_posix()
-        write_file(files.sarif, report.to_sarif(answer_uri=uri))
-    if files.junit:
-        write_file(files.junit, report.to_junit())
+    uri = "stdin" if answer == "-" else Path(answer).as_posix()
+    for name, path in files.items():
+        write_file(path, report.render(name, answer_uri=uri))
 
 
 def _print(report: Report, *, json: bool, quiet: bool) -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 from veridical.core.assessment import Assessment
 from veridical.core.policy import ensure_fail_on
 from veridical.errors import FlaggedError
+from veridical.pipeline.reports.formats import format_named
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from veridical.core.policy import FailOn
-
-# Renderers are imported where they are used: `import veridical` loads neither rich nor jinja2.
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,34 +39,31 @@ class Report(Assessment):
 
         return to_document(self)
 
+    def render(self, name: str, *, answer_uri: str = "answer.txt") -> str:
+        """Return the report in the format of that name; `InputError` if there is none.
+
+        `answer_uri` is the path or URI of the answer, for formats that point into it.
+        """
+        return format_named(name).render(self, answer_uri)
+
     def to_json(self) -> str:
         """Return the report as JSON text of schema `veridical.report/1`."""
-        from veridical.pipeline.reports.document import to_json
-
-        return to_json(self)
+        return self.render("json")
 
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and no network."""
-        from veridical.pipeline.reports.html import to_html
-
-        return to_html(self)
+        return self.render("html")
 
     def to_sarif(self, *, answer_uri: str = "answer.txt") -> str:
         """Return the flagged and undetermined claims as a SARIF 2.1.0 log."""
-        from veridical.pipeline.reports.sarif import to_sarif
-
-        return to_sarif(self, answer_uri=answer_uri)
+        return self.render("sarif", answer_uri=answer_uri)
 
     def to_junit(self) -> str:
         """Return the claims as JUnit XML, one test case each."""
-        from veridical.pipeline.reports.junit import to_junit
-
-        return to_junit(self)
+        return self.render("junit")
 
     def __str__(self) -> str:
-        from veridical.pipeline.reports.text import to_plain
-
-        return to_plain(self)
+        return self.render("text")
 
     def __repr__(self) -> str:
         # Counts only: a repr ends up in logs and tracebacks, where no text belongs.
