@@ -8,6 +8,7 @@ from veridical.core.assessment import Outcome
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.verdicts import Certainty, Status
 from veridical.interfaces.http.errors import KINDS, MEDIA_TYPE, Problem
+from veridical.pipeline.reports.formats import FORMATS
 
 Schema = dict[str, Any]
 
@@ -94,6 +95,15 @@ REPORT = _document(
     ),
     claims={"type": "array", "items": CLAIM},
 )
+_OTHER_JSON = {"type": "object"}
+REPORT_IN_A_FORMAT: Schema = {
+    "description": "The report.",
+    "content": {
+        form.media_type: {"schema": _OTHER_JSON if form.media_type.endswith("json") else _TEXT}
+        for form in FORMATS.values()
+    }
+    | {FORMATS["json"].media_type: {"schema": REPORT}},
+}
 VERIFICATION = _document(
     "verification",
     "The verification of one claim.",

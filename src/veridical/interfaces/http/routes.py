@@ -7,12 +7,14 @@ from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from pydantic import AfterValidator
 
+from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
@@ -23,6 +25,7 @@ from veridical.interfaces.http.errors import MissingReportError
 from veridical.interfaces.http.limits import Kind
 from veridical.interfaces.http.report_cache import new_id
 from veridical.interfaces.http.streaming import Stream
+from veridical.pipeline.reports.formats import FORMATS, format_named
 from veridical.telemetry import audited, quoted
 
 if TYPE_CHECKING:
@@ -31,14 +34,18 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
     from veridical.interfaces.http.service import Service
     from veridical.pipeline.reports import Report
+    from veridical.pipeline.reports.formats import ReportFormat
     from veridical.settings.blocks import PolicySettings
 
-FORMATS: dict[str, tuple[str, str]] = {
-    "json": ("application/json", "to_json"),
-    "html": ("text/html; charset=utf-8", "to_html"),
-    "sarif": ("application/sarif+json", "to_sarif"),
-    "junit": ("application/xml", "to_junit"),
-}
+FormatName = Annotated[
+    str,
+    Query(
+        alias="format",
+        description="The format of the report.",
+        json_schema_extra={"enum": list(FORMATS)},
+    ),
+    AfterValidator(lambda name: format_named(name).name),
+]
 
 
 checks = APIRouter(prefix="/v1", tags=["check"], dependencies=[Depends(needs(Scope.CHECK))])
@@ -151,8 +158,6 @@ async def check_stream(body: schemas.CheckIn, request: Request, service: Service
 
 def _ensure_checkable(body: schemas.CheckIn) -> None:
     """Raise now what would otherwise be an event of a stream that has the status 200 already."""
-    from veridical.core.sources import as_sources
-
     ensure_text(body.answer, "the answer")
     if body.question is not None:
         ensure_text(body.question, "the question")
@@ -259,18 +264,7 @@ async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
 @checks.get(
     "/reports/{report_id}",
     summary="Get a report again, in another format if you like",
-    responses={
-        **replies.answers(replies.REPORT, "", 404),
-        200: {
-            "description": "The report.",
-            "content": {
-                "application/json": {"schema": replies.REPORT},
-                "text/html": {"schema": {"type": "string"}},
-                "application/sarif+json": {"schema": {"type": "object"}},
-                "application/xml": {"schema": {"type": "string"}},
-            },
-        },
-    },
+    responses={**replies.answers(replies.REPORT, "", 404), 200: replies.REPORT_IN_A_FORMAT},
     response_class=Response,
 )
 async def get_report(
@@ -278,17 +272,36 @@ async def get_report(
     request: Request,
     service: ServiceDep,
     *,
-    style: Annotated[Literal["json", "html", "sarif", "junit"], Query(alias="format")] = "json",
+    name: FormatName = "json",
 ) -> Response:
     """Return a report that this key asked for a while ago, if it is still kept."""
     report = await _found(service, request, report_id)
-    media_type, method = FORMATS[style]
-    text = await anyio.to_thread.run_sync(getattr(report, method))
-    name = {"json": "json", "html": "html", "sarif": "sarif", "junit": "xml"}[style]
-    headers = (
-        {} if style == "json" else {"content-disposition": f'attachment; filename="report.{name}"'}
-    )
-    return Response(text.encode(), media_type=media_type, headers=headers)
+    return await anyio.to_thread.run_sync(_rendered, report, format_named(name))
+
+
+@checks.post(
+    "/reports",
+    summary="Convert a report to another format",
+    responses={**replies.answers(replies.REPORT, ""), 200: replies.REPORT_IN_A_FORMAT},
+    response_class=Response,
+)
+async def convert_report(body: schemas.ReportIn, *, name: FormatName = "json") -> Response:
+    """Return a report that need not be kept here, in another format; nothing is checked again."""
+    return await anyio.to_thread.run_sync(_converted, body, format_named(name))
+
+
+def _converted(body: schemas.ReportIn, form: ReportFormat) -> Response:
+    from veridical.pipeline.reports.parsing import from_document
+
+    sources = {} if body.sources is None else as_sources(_sources(body.sources))
+    report = from_document(body.report, body.answer or "", sources, body.question)
+    return _rendered(report, form)
+
+
+def _rendered(report: Report, form: ReportFormat) -> Response:
+    name = f'attachment; filename="report.{form.suffix}"'
+    headers = {} if form.name == "json" else {"content-disposition": name}
+    return Response(report.render(form.name).encode(), media_type=form.media_type, headers=headers)
 
 
 @checks.post(

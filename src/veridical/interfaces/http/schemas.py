@@ -196,6 +196,44 @@ class FactIn(Body):
     )
 
 
+_NO_CLAIM: dict[str, Any] = {
+    "schema": "veridical.report/1",
+    "policy": {"fail_on": "sure"},
+    "backend": {
+        "name": "embedded",
+        "model": "base",
+        "estimator": "cross_encoder",
+        "fingerprint": "0",
+    },
+    "summary": {
+        "outcome": "nothing_to_check",
+        "sentences": 1,
+        "claims_extracted": 0,
+        "claims_checked": 0,
+        "skipped": {},
+        "by_status": {},
+        "latency_ms": 3.1,
+        "extraction": {"method": "rules"},
+    },
+    "claims": [],
+}
+
+
+class ReportIn(Body):
+    """A report, and the texts that it is about."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"report": _NO_CLAIM, "answer": "Would you like more?"}]}
+    )
+
+    report: dict[str, Any] = Field(description="A document `veridical.report/1`.")
+    answer: Text | None = Field(
+        default=None, description="Without it, places in it are offsets only."
+    )
+    sources: SourcesIn | None = None
+    question: QuestionIn = None
+
+
 class FeedbackIn(Body):
     """Whether a verdict was right."""
 

@@ -53,7 +53,8 @@ class _Run:
     def __init__(self, assessment: Assessment, answer_uri: str) -> None:
         self._assessment = assessment
         self._answer_uri = as_uri(answer_uri)
-        self._answer_lines = Lines(assessment.answer)
+        # A report read back from its document may lack the text of the answer.
+        self._answer_lines = Lines(assessment.answer) if assessment.answer else None
         self._source_lines = SourceLines()
 
     def node(self) -> _Node:
@@ -82,13 +83,14 @@ class _Run:
     def _result(self, verdict: Verdict) -> _Node:
         span = verdict.claim.span
         region = _region(span, self._answer_lines)
-        snippet = {"snippet": {"text": span.of(self._assessment.answer)}}
+        if self._answer_lines is not None:
+            region["snippet"] = {"text": span.of(self._assessment.answer)}
         return {
             "ruleId": verdict.status.value,
             "ruleIndex": _RULE_INDEX[verdict.status],
             "level": "note" if verdict.please_look else _LEVELS[verdict.status],
             "message": {"text": _message(verdict)},
-            "locations": [_location(self._answer_uri, region | snippet)],
+            "locations": [_location(self._answer_uri, region)],
             "relatedLocations": [
                 self._related(evidence, index) for index, evidence in enumerate(verdict.evidence)
             ],
@@ -103,9 +105,8 @@ class _Run:
     def _related(self, evidence: EvidenceSpan, index: int) -> _Node:
         source = self._assessment.sources.get(evidence.source)
         text = _literal(f"{evidence.role.value}: {one_line(evidence.text)}")
-        region: _Node = {"charOffset": evidence.span.start, "charLength": len(evidence.span)}
-        if source is not None:
-            region = _region(evidence.span, self._source_lines.of(source))
+        lines = None if source is None else self._source_lines.of(source)
+        region = _region(evidence.span, lines)
         location = _location(self._source_uri(evidence.source), region)
         return {"id": index, "message": {"text": text}, **location}
 
@@ -166,15 +167,17 @@ def _literal(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
-def _region(span: Span, lines: Lines) -> _Node:
+def _region(span: Span, lines: Lines | None) -> _Node:
+    offsets = {"charOffset": span.start, "charLength": len(span)}
+    if lines is None:
+        return offsets
     start, end = lines.at(span.start), lines.at(span.end)
     return {
         "startLine": start.line,
         "startColumn": start.column,
         "endLine": end.line,
         "endColumn": end.column,
-        "charOffset": span.start,
-        "charLength": len(span),
+        **offsets,
     }
 
 

@@ -43,6 +43,7 @@ ROUTES = {
     "/v1/verify_claim": {"post"},
     "/v1/quotes": {"post"},
     "/v1/audit": {"post"},
+    "/v1/reports": {"post"},
     "/v1/reports/{report_id}": {"get"},
     "/v1/feedback": {"post"},
     "/v1/memory/facts": {"get", "post"},

@@ -20,6 +20,7 @@ from veridical.core.measurements import BackendInfo, Measurement, Query
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.auth import Scope, new_key, write_keys
 from veridical.interfaces.http.service import Service
+from veridical.pipeline.reports.formats import FORMATS
 from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 
@@ -268,17 +269,40 @@ def test_a_report_can_be_had_again_in_other_formats(opened: Open) -> None:
     use(opened, work, server={"reports": 2})
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_report_that_is_not_kept_is_converted_to_the_same_formats(
+    opened: Open, name: str
+) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        made = await client.post("/v1/check", json=CHECK)
+        at = f"/v1/reports/{made.headers['x-veridical-report']}"
+        kept = await client.get(at, params={"format": name})
+        body = {"report": made.json()} | {key: CHECK[key] for key in ("answer", "sources")}
+        converted = await client.post("/v1/reports", json=body, params={"format": name})
+        assert converted.status_code == kept.status_code == 200
+        assert converted.content == kept.content
+        for header in ("content-type", "content-disposition"):
+            assert converted.headers.get(header) == kept.headers.get(header)
+        alone = await client.post(
+            "/v1/reports", json={"report": made.json()}, params=kept.url.params
+        )
+        assert alone.status_code == 200
+        problem(await client.post("/v1/reports", json={"report": {"schema": "x"}}), 422)
+
+    use(opened, work)
+
+
 def test_a_report_in_the_store_outlives_the_service(opened: Open) -> None:
-    at, formats = [], ("json", "html", "sarif", "junit")
+    at = []
 
     async def make(client: httpx.AsyncClient, _service: Service) -> None:
         made = await client.post("/v1/check", json=CHECK)
         at.append(f"/v1/reports/{made.headers['x-veridical-report']}")
-        at.extend([(await client.get(at[0], params={"format": how})).text for how in formats])
-        assert json.loads(at[1]) == made.json()
+        at.extend([(await client.get(at[0], params={"format": how})).text for how in FORMATS])
+        assert json.loads(at[1 + list(FORMATS).index("json")]) == made.json()
 
     async def get(client: httpx.AsyncClient, _service: Service) -> None:
-        found = [(await client.get(at[0], params={"format": how})).text for how in formats]
+        found = [(await client.get(at[0], params={"format": how})).text for how in FORMATS]
         assert found == at[1:]
         marked = {"report": at[0].rpartition("/")[2], "claim_id": "c2", "right": False}
         assert (await client.post("/v1/feedback", json=marked)).status_code == 200
