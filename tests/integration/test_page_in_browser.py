@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from _upstream import serving
 from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
+from veridical.pipeline.reports.formats import FORMATS
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
@@ -101,11 +102,15 @@ class Service:
             self.marks.append(await request.json())
             return JSONResponse({}, 201)
 
+        async def converted(request: Request) -> Response:
+            return refused(request) or Response(self.report.to_sarif())
+
         async def stored(request: Request) -> Response:
             return JSONResponse(self.reports[request.path_params["name"]])
 
         app.router.add_route("/v1/check/stream", stream, methods=["POST"])
         app.router.add_route("/v1/feedback", mark, methods=["POST"])
+        app.router.add_route("/v1/reports", converted, methods=["POST"])
         app.router.add_route("/v1/reports/{name}", stored)
         return app
 
@@ -474,15 +479,55 @@ def download(page: Page, kind: str) -> str:
     return Path(waiting.value.path()).read_text(encoding="utf-8")
 
 
-def test_exports_say_what_the_library_says(page: Page, service: Service) -> None:
+SAVED = [name for name in FORMATS if name not in {"json", "html"}]
+"""The formats that the page has the service write."""
+
+
+def kept(page: Page, address: str, answer: str = ANSWER) -> Callable[[str], str]:
+    """Check an answer; return how to get the report of it that the service keeps."""
+    with page.expect_response(lambda reply: "stream" in reply.url) as got:
+        checked(page, answer)
+    url = f"{address}v1/reports/{got.value.headers['x-veridical-report']}?format="
+    return lambda name: page.request.get(url + name).text()
+
+
+def test_exports_are_the_formats_of_the_service(page: Page, address: str) -> None:
+    report = kept(page, address)
+    assert json.loads(download(page, "json")) == json.loads(report("json"))
+    for name in SAVED:
+        assert download(page, name) == report(name), name
+
+
+def test_report_from_a_file_is_saved_in_the_formats_of_the_service(
+    page: Page, new_page: Callable[..., Page], address: str
+) -> None:
+    report = kept(page, address)
+    for kind in ("texts", "json"):
+        other = new_page()
+        saved = {"name": "r.json", "mimeType": "application/json"}
+        saved["buffer"] = download(page, kind).encode()  # type: ignore[assignment]
+        other.set_input_files("#file-open", saved)  # type: ignore[arg-type]
+        other.wait_for_selector("#card .card")
+        results = json.loads(download(other, "sarif"))["runs"][0]["results"]
+        whole = json.loads(report("sarif"))["runs"][0]["results"]
+        assert [one["message"] for one in results] == [one["message"] for one in whole]
+        assert (results == whole) is (kind == "texts")
+
+
+def test_key_is_asked_for_before_a_report_is_saved(page: Page, service: Service) -> None:
     checked(page)
-    assert json.loads(download(page, "json")) == service.report.to_dict()
-    assert json.loads(download(page, "sarif")) == json.loads(service.report.to_sarif())
+    service.key = KEY
+    page.click("#export summary")
+    page.click('[data-export="sarif"]')
+    page.wait_for_selector("#key[open]")
+    with page.expect_download():
+        page.fill("#key-in", KEY)
+        page.keyboard.press("Enter")
 
 
-def test_what_is_unsure_looks_different_and_says_please_look(page: Page, service: Service) -> None:
+def test_what_is_unsure_looks_different_and_says_please_look(page: Page, address: str) -> None:
     tail = " The water was lukewarm [S1]. The water was tepid [S1]. The water was cool [S1]."
-    checked(page, ANSWER + tail)
+    report = kept(page, address, ANSWER + tail)
     assert page.inner_text("#headline") == "Flagged: 4 of 6 checked claims, 2 of them unsure"
     labels = page.locator("#answer-text .badge").evaluate_all(
         "all => all.map(b => b.dataset.label)"
@@ -503,7 +548,7 @@ def test_what_is_unsure_looks_different_and_says_please_look(page: Page, service
     page.locator("#answer-text .badge").nth(1).click()
     assert "please look" not in page.inner_text("#card .why")
     assert "1 contradicted, unsure" in page.inner_text("#legend")
-    assert json.loads(download(page, "sarif")) == json.loads(service.report.to_sarif())
+    assert download(page, "sarif") == report("sarif")
 
 
 def test_headline_says_that_no_error_is_sure(page: Page) -> None:

@@ -20,6 +20,7 @@ from fastapi.testclient import TestClient
 
 from veridical.interfaces.http import page
 from veridical.interfaces.http.page import PAGE_POLICY, build_page_router
+from veridical.pipeline.reports.formats import FORMATS
 
 FOLDER = Path(page.__file__).parent
 
@@ -76,4 +77,5 @@ def test_words_cover_everything_a_report_can_say(client: TestClient) -> None:
     assert {*words["notes"]} == {*Note}
     assert {*words["unmeasured"]} == {*UnmeasuredReason}
     assert {*words["not_checked"]} == {*Exclusion, *Skip}
+    assert {"json", "html", *words["formats"]} == {*FORMATS}
     assert words["not_checked"]["question"] == "Not checked: a question."

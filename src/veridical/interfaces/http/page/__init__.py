@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,10 +18,10 @@ from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
-from veridical.core.status_table import VIEWS
 from veridical.core.types import Claim, Exclusion, Skip, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.reports import phrases
+from veridical.pipeline.reports.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,9 +29,12 @@ if TYPE_CHECKING:
 _TYPES = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
 _FILES = (
     "app.js", "bits.js", "card.js", "dom.js", "exports.js", "form.js", "marks.js", "opened.js",
-    "sarif.js", "service.js", "style.css", "text.js", "view.js", "words.js",
+    "service.js", "style.css", "text.js", "view.js", "words.js",
 )  # fmt: skip
 _SHARED = {"report.css": ("veridical.pipeline.reports", "page.css")}
+
+# The report as it came, and the view of it that is open.
+_MADE_BY_THE_PAGE = frozenset({"json", "html"})
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -87,7 +89,6 @@ def _read(package: str, name: str) -> bytes:
 def vocabulary() -> bytes:
     """Return the words of the reports as JSON, so that the page says the same things."""
     words_of_reports = {
-        "version": _version(),
         "looks": {
             str(tone): {"label": look.label, "mark": look.mark, "meaning": look.meaning}
             for tone, look in phrases.LOOKS.items()
@@ -100,7 +101,11 @@ def vocabulary() -> bytes:
             **{why.value: _not_checked(excluded=why) for why in Exclusion},
             **{why.value: _not_checked(skipped=why) for why in Skip},
         },
-        "actions": {status.value: view.action for status, view in VIEWS.items()},
+        "formats": {
+            form.name: {"label": form.help, "suffix": form.suffix, "type": form.media_type}
+            for form in FORMATS.values()
+            if form.name not in _MADE_BY_THE_PAGE
+        },
     }
     return json.dumps(words_of_reports, ensure_ascii=False).encode()
 
@@ -113,10 +118,3 @@ def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = No
     return phrases.reason(
         Verdict(claim, Status.UNVERIFIABLE, "", (), nothing, nothing, budget, None)
     )
-
-
-def _version() -> str | None:
-    try:
-        return version("veridical")
-    except PackageNotFoundError:  # run from a source tree that is not installed
-        return None

@@ -1,7 +1,7 @@
 // The page: texts go in, claims appear as they are decided. This file joins the parts.
 
 import { byId } from "./dom.js";
-import { exported } from "./exports.js";
+import { exported, offerFormats } from "./exports.js";
 import { Form } from "./form.js";
 import { fits, keep, kept, opened } from "./opened.js";
 import { Problem, check as stream, keepKey, sendMark, storedReport } from "./service.js";
@@ -16,6 +16,7 @@ let check = NO_CHECK;
 let stopper = null;
 
 await loadWords();
+offerFormats();
 const form = new Form({ onsubmit: submit, onfile: fileIn, onproblem: problem });
 const view = new View({ onmark: mark });
 
@@ -98,6 +99,16 @@ async function mark(id, right) {
   const had = byId("card").contains(document.activeElement);
   view.redrawCard();
   if (had) byId("card").querySelector('.marking [aria-pressed="true"]')?.focus();
+}
+
+async function save(kind) {
+  try {
+    await exported(kind, check, view);
+    problem(null);
+  } catch (error) {
+    if (error.status === 401) return askForKey(error, () => save(kind));
+    problem(`Not saved. ${error instanceof Problem ? error.message : ""}`);
+  }
 }
 
 // --- what is opened ----------------------------------------------------------------------------
@@ -256,7 +267,7 @@ byId("export").addEventListener("click", async ({ target }) => {
   if (!kind || !check.report) return;
   byId("export").open = false;
   if (kind === "print") print();
-  else await exported(kind, check, view);
+  else await save(kind);
 });
 byId("help-open").addEventListener("click", () => byId("help").showModal());
 byId("search").addEventListener("input", ({ target }) => view.find(target.value));

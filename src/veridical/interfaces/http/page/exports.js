@@ -1,20 +1,30 @@
-// The check as a file: the report, the report with its texts, a page of its own, SARIF.
+// The check as a file: the report, the report with its texts, a page of its own; and the formats
+// that the service writes.
 
 import { card } from "./card.js";
 import { byId, download, h } from "./dom.js";
 import { withTexts } from "./opened.js";
-import { toSarif } from "./sarif.js";
+import { converted } from "./service.js";
+import { capital, formats } from "./words.js";
+
+/** Add the formats of the service to the menu. */
+export function offerFormats() {
+  const entries = Object.entries(formats()).map(([name, { label }]) =>
+    h("li", {}, h("button", { type: "button", "data-export": name }, capital(label))),
+  );
+  byId("formats").replaceWith(...entries);
+}
 
 export async function exported(kind, check, view) {
   if (kind === "json")
     download("report.json", `${JSON.stringify(check.report, null, 2)}\n`, "application/json");
   if (kind === "texts")
     download("check.json", `${JSON.stringify(withTexts(check), null, 2)}\n`, "application/json");
-  if (kind === "sarif") {
-    const log = await toSarif(check.report, view.answer?.text ?? null, view.texts);
-    download("report.sarif", `${log}\n`, "application/sarif+json");
-  }
   if (kind === "html") download("report.html", await asPage(check, view), "text/html");
+  if (kind in formats()) {
+    const { suffix, type } = formats()[kind];
+    download(`report.${suffix}`, await converted(check, kind), type);
+  }
 }
 
 /** The report as one file that needs no other, no script and no network. */

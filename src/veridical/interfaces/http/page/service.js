@@ -1,4 +1,5 @@
-// The service behind the page: a check as a stream of events, and marks of what was right.
+// The service behind the page: a check as a stream of events, marks of what was right, and
+// reports in other formats.
 
 const KEY = "veridical.key";
 
@@ -89,6 +90,14 @@ function event(block) {
 
 export async function storedReport(id) {
   return (await ask(`v1/reports/${encodeURIComponent(id)}`)).json();
+}
+
+/** Return the report of a check in another format, as text. */
+export async function converted({ question, answer, sources, report }, format) {
+  const texts = { ...(question ? { question } : {}), ...(answer ? { answer } : {}) };
+  const body = { report, ...texts, ...(sources.length ? { sources } : {}) };
+  const path = `v1/reports?format=${encodeURIComponent(format)}`;
+  return (await ask(path, { body, accept: "*/*" })).text();
 }
 
 export async function sendMark(report, claim, right) {

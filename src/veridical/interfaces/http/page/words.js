@@ -8,20 +8,21 @@ export async function loadWords() {
   words = await (await fetch("page/words.json")).json();
 }
 
-export const version = () => words.version;
 export const tones = () => Object.keys(words.looks);
 export const look = (tone) => words.looks[tone];
 export const note = (name) => words.notes[name] ?? name.replaceAll("_", " ");
-export const action = (status) => words.actions[status];
 export const urgency = (tone) => words.urgency.indexOf(tone);
 export const unmeasured = (reason) => words.unmeasured[reason] ?? reason;
+
+/** The report formats that the service writes: `{name: {label, suffix, type}}`. */
+export const formats = () => words.formats;
 
 /** Whether a verdict was reached: on what is asserted, and on every phantom citation. */
 export const checked = (claim) =>
   (claim.assertive && !claim.skipped) || claim.status === "phantom_citation";
 
 /** Whether the evidence was read for or against the claim, and the verdict is not sure. */
-export const pleaseLook = (claim) =>
+const pleaseLook = (claim) =>
   checked(claim) && claim.certainty !== "sure" && `${claim.status}_unsure` in words.looks;
 
 export const tone = (claim) => {
@@ -80,12 +81,6 @@ function partial(claim) {
 }
 
 const LEFT_OUT = ["not_sampled", "not_critical", "over_limit"];
-
-/** Say whether more than half of what the answer states is hedged. */
-export function mostlyHedged(summary) {
-  const left = LEFT_OUT.reduce((sum, name) => sum + (summary.skipped[name] ?? 0), 0);
-  return (summary.skipped.hedged ?? 0) > summary.claims_checked + left;
-}
 
 /** Return the outcome in one sentence, with its denominator. */
 export function headline(summary, flagged) {
