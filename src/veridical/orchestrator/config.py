@@ -81,7 +81,7 @@ class VerificationConfig:
     def of(cls, settings: Settings, policy: Policy | None = None) -> Self:
         """Return what the settings say; a `policy` stands above them in what it names."""
         said = settings.verification.model_dump() | {"enabled": settings.verifies_answers}
-        return cls(**said) if policy is None else cls(**said).under(policy)
+        return cls(**said).under(settings.to_policy() if policy is None else policy)
 
     def under(self, policy: Policy) -> Self:
         """Return this with what a policy says, where it has a name for it."""

@@ -70,25 +70,16 @@ class PolicySettings(SettingsBlock):
 class VerificationSettings(SettingsBlock):
     """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown.
 
-    What the block `policy` has under a name of its own is the same value (`settings_aliases`).
+    Its other keys are aliases of keys of the block `policy`.
     """
 
     enabled: Switch = True
     skip_short: Switch = False
-    support_threshold: Probability | None = Field(
-        default=None, description="a number from 0 to 1, or null for the backend's own"
-    )
-    dependence_threshold: Probability = 0.3
-    gap_threshold_bits: Bits = 2.0
     on_failure: Literal["flag", "retry", "ask"] = Field(
         default="flag", description="'flag', 'retry' or 'ask'"
     )
     max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 2
     verification_model: Name = None
-    max_claims_per_response: CountOrNone = None
-    parallel_verification: Switch = True
-    mode: Mode = Field(default="full", description="'full', 'sample' or 'critical_only'")
-    sample_rate: Probability = 0.3
 
 
 class HallucinationBackendSettings(SettingsBlock):
@@ -109,13 +100,7 @@ class MemoryGateSettings(SettingsBlock):
 
 
 class OutputVerificationSettings(SettingsBlock):
-    """The block `hallucination.output_verification:`: answers before they are shown."""
-
-    enabled: Annotated[
-        StrictBool | None,
-        Field(description="true or false, or null for what verification.enabled says"),
-    ] = None
-    flag_threshold_bits: Bits = 2.0
+    """The block `hallucination.output_verification:`; its keys are aliases."""
 
 
 class TraceAuditingSettings(SettingsBlock):

@@ -7,7 +7,7 @@ and all problems of all layers are reported at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -27,7 +27,7 @@ from pydantic_core import PydanticCustomError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
-from veridical.settings.aliases import conflicts, spread
+from veridical.settings.aliases import ALIASES, conflicts, resolved, value_at
 from veridical.settings.blocks import (
     AliasSettings,
     AnthropicSettings,
@@ -77,8 +77,8 @@ IN_MEMORY = ":memory:"
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
-class Settings(BaseModel):
-    """Everything that can be configured; `Settings()` is the defaults, `load` reads the layers."""
+class _SettingsFields(BaseModel):
+    """Everything that can be configured, without aliases."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -116,19 +116,20 @@ class Settings(BaseModel):
     telemetry: TelemetrySettings = TelemetrySettings()
     proxy: ProxySettings = ProxySettings()
 
-    @model_validator(mode="after")
-    def _have_one_value_each(self) -> Self:
-        """Give settings that go by several names the value that one of them is set to."""
-        said = _flatten(self.model_dump(exclude_unset=True))
-        for first, other in conflicts(said):
-            message = "{key} differs from {first}, which is the same setting"
-            raise PydanticCustomError(TWO_VALUES, message, {"key": other, "first": first})
-        for key, value in spread(said).items():
-            if value is not None and said.get(key) is None:
-                name, _, rest = key.partition(".")
-                # Frozen for everybody else; `model_fields_set` still says what was set.
-                self.__dict__[name] = _with(getattr(self, name), rest, value)
-        return self
+
+class Settings(_SettingsFields):
+    """Everything that can be configured; `Settings()` is the defaults, `load` reads the layers."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _resolve_aliases(cls, given: object) -> object:
+        """Put the value of an alias under the setting's own name."""
+        if not isinstance(given, Mapping):
+            return given
+        for alias, first in conflicts(given):
+            names = {"key": alias, "first": first}
+            raise PydanticCustomError(TWO_VALUES, "{key} differs from {first}", names)
+        return resolved(given)
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
@@ -227,12 +228,15 @@ def _file_layer(config: Path | None, problems: _Problems) -> Layer:
     try:
         values = _flatten(Settings.model_validate(raw).model_dump(exclude_unset=True))
     except ValidationError as error:
-        _report(error, lambda key: f"{path}: {key}", problems)
-    return _layer("file", values, dict.fromkeys(values, str(path)))
+        aliases = {
+            name: alias for alias, name in ALIASES.items() if value_at(raw, alias) is not None
+        }
+        _report(error, lambda key: f"{path}: {aliases.get(key, key)}", problems)
+    return Layer("file", values, dict.fromkeys(values, str(path)))
 
 
 def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
-    keys = {_env_name(key): key for key in _flatten(Settings().model_dump())}
+    keys = {_env_name(key): key for key in (*_flatten(Settings().model_dump()), *ALIASES)}
     named = {name.removeprefix(PREFIX).replace("__", "_"): key for name, key in keys.items()}
     known = keys | {name: key for name, key in named.items() if name.startswith(SPEC_053)}
     values, places = dict[str, str](), dict[str, str]()
@@ -253,12 +257,17 @@ def _validated_env(
     values: Mapping[str, str], places: Mapping[str, str], problems: _Problems
 ) -> Layer:
     typed: Mapping[str, object] = values
+    places = {ALIASES.get(key, key): name for key, name in places.items()} | dict(places)
+    given = _nest(values)
+    for alias, first in conflicts(given):
+        problems.add(f"environment: {places[alias]}", _differs(first))
     try:
-        model = Settings.model_validate_strings(_nest(values))
+        # Without the validator of `Settings`: what that returns is no longer read as strings.
+        model = _SettingsFields.model_validate_strings(resolved(given))
         typed = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, lambda key: f"environment: {places.get(key, _env_name(key))}", problems)
-    return _layer("env", typed, places)
+    return Layer("env", typed, places)
 
 
 def _flag_layer(overrides: Mapping[str, object], problems: _Problems) -> Layer:
@@ -268,15 +277,7 @@ def _flag_layer(overrides: Mapping[str, object], problems: _Problems) -> Layer:
         given = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, _flag_name, problems)
-    return _layer("flag", given, {key: _flag_name(key) for key in given})
-
-
-def _layer(
-    kind: Literal["file", "env", "flag"], values: Mapping[str, object], places: Mapping[str, str]
-) -> Layer:
-    """Return a layer in which each value stands under all its names."""
-    said = {key: place for key, place in places.items() if values.get(key) is not None}
-    return Layer(kind, spread(values), {**places, **spread(said)})
+    return Layer("flag", given, {key: _flag_name(key) for key in given})
 
 
 def _env_name(key: str) -> str:
@@ -364,20 +365,31 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
     """Return the dotted key an error is about, and the error in our words."""
     if detail["type"] == TWO_VALUES:
         names = detail["ctx"]
-        return names["key"], f"differs from {names['first']}, which is the same setting"
+        return names["key"], _differs(names["first"])
     model: type[BaseModel] = Settings
     path: list[str] = []
     for part in map(str, detail["loc"]):
         path.append(part)
         info = model.model_fields.get(part)
         if info is None:
-            return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
+            return ".".join(path), f"unknown key{_did_you_mean(part, _keys(model, path[:-1]))}"
         block = _block(info)
         if block is None:
             # What follows in `loc` names a branch of a union, which is no key.
             return ".".join(path), _must_be(info.description, detail["input"])
         model = block
     return ".".join(path), _must_be("a block of keys", detail["input"])
+
+
+def _differs(first: str) -> str:
+    return f"differs from {first}, which is the same setting"
+
+
+def _keys(model: type[BaseModel], blocks: Sequence[str]) -> list[str]:
+    """Return the keys of a block, aliases among them."""
+    prefix = ".".join([*blocks, ""])
+    aliases = [alias.removeprefix(prefix) for alias in ALIASES if alias.startswith(prefix)]
+    return [*model.model_fields, *(alias for alias in aliases if prefix and "." not in alias)]
 
 
 def _must_be(expected: str | None, value: object) -> str:
@@ -420,13 +432,6 @@ def _block(info: FieldInfo) -> type[SettingsBlock] | None:
     """Return the block that a key stands for; None if it is a value."""
     kind = info.annotation
     return kind if isinstance(kind, type) and issubclass(kind, SettingsBlock) else None
-
-
-def _with(block: SettingsBlock, key: str, value: object) -> SettingsBlock:
-    """Return a block with another value under a dotted key."""
-    name, _, rest = key.partition(".")
-    changed = _with(getattr(block, name), rest, value) if rest else value
-    return block.model_copy(update={name: changed})
 
 
 def _nest(flat: Mapping[str, Any]) -> dict[str, Any]:

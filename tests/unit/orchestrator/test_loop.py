@@ -360,9 +360,7 @@ def test_output_verification_is_on_where_the_settings_say_so(bridge: ModuleType)
     answer = bridge.process(orchestrator)
     assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, 1)
     lower = settings.model_copy(
-        update={
-            "verification": settings.verification.model_copy(update={"gap_threshold_bits": 2.0})
-        }
+        update={"policy": settings.policy.model_copy(update={"gap_threshold_bits": 2.0})}
     )
     script = bridge.Script([bridge.INVENTED] * 3)
     again = Orchestrator(script, bridge.Spy(), settings=lower, on_failure="retry")

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.settings import Settings, load_layers
+from veridical.settings.aliases import ALIASES
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -327,6 +328,13 @@ def test_every_setting_is_documented_as_it_is() -> None:
         assert f"| `{key}` | `{variable}` | {documented(field_of(key))} | {shown} |" in page
 
 
+def test_every_alias_is_documented_with_its_setting() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    for name in set(ALIASES.values()):
+        aliases = ", ".join(f"`{alias}`" for alias, own in ALIASES.items() if own == name)
+        assert f"| `{name}` | {aliases} |" in page
+
+
 def field_of(key: str) -> FieldInfo:
     model: type[BaseModel] = Settings
     *blocks, name = key.split(".")
@@ -356,11 +364,13 @@ hallucination:
   cache_ttl: 1h
 """
     )
-    block = Settings.load().hallucination
+    settings = Settings.load()
+    block = settings.hallucination
     assert (block.enabled, block.backend.type, block.batch_size) == (True, "haiku", 16)
     assert (block.timeout, block.cache_ttl) == (90.0, 3600.0)
     assert block.memory_gate.min_confidence == 0.6
-    assert block.output_verification.flag_threshold_bits == 1.5
+    assert settings.verification.enabled
+    assert settings.policy.gap_threshold_bits == 1.5
     assert not block.trace_auditing.check_post_hoc
 
 
@@ -369,7 +379,7 @@ hallucination:
 def test_what_a_host_checks_by_itself_is_off_by_default_and_switched_on_one_by_one() -> None:
     block = Settings().hallucination
     assert not block.enabled
-    for part in (block.memory_gate, block.output_verification, block.trace_auditing):
+    for part in (block.memory_gate, block.trace_auditing):
         assert not part.enabled
 
 
@@ -407,12 +417,16 @@ verification:
   sample_rate: 0.3
 """
     )
-    block = Settings.load().verification
-    assert (block.on_failure, block.max_retries, block.mode) == ("retry", 0, "critical_only")
+    settings = Settings.load()
+    block = settings.verification
+    assert (block.on_failure, block.max_retries) == ("retry", 0)
     assert block.verification_model == "haiku"
+    assert settings.to_policy() == Policy(
+        support_threshold=0.7, max_claims=10, mode="critical_only"
+    )
 
 
-# --- one value by several names --------------------------------------------------------------
+# --- aliases ---------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("SPEC-08.34", "SPEC-16.21")
@@ -432,13 +446,55 @@ def test_names_of_one_value_that_differ_are_an_error(
     assert "environment: VERIDICAL_VERIFICATION__MODE: differs from policy.mode" in problems()
 
 
+def test_two_aliases_of_a_setting_that_differ_are_an_error(folder: Path) -> None:
+    (folder / "veridical.yaml").write_text(
+        "verification: {gap_threshold_bits: 1.0}\n"
+        "hallucination: {output_verification: {flag_threshold_bits: 3.0}}\n"
+    )
+    assert "flag_threshold_bits: differs from verification.gap_threshold_bits" in problems()
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("verification: {mode: half}", "verification.mode: must be 'full', 'sample' or"),
+        ("verification: {sample_rate: 0}", None),
+        ("verification: {sample_rate: -1}", "verification.sample_rate: must be a number"),
+        (
+            "verification: {sample_rat: 1}",
+            "verification.sample_rat: unknown key, did you mean sample_rate",
+        ),
+        (
+            "hallucination: {output_verification: {enabled: 3}}",
+            "output_verification.enabled: must be",
+        ),
+        ("hallucination: {output_verification: {enabled: null}}", None),
+        (
+            "hallucination: {output_verification: {flag: true}}",
+            "output_verification.flag: unknown key",
+        ),
+        ("hallucination: {output_verification: 3}", "output_verification: must be a block of keys"),
+        ("{policy: 3, verification: {mode: full}}", "policy: must be a block of keys, not 3"),
+        ("{policy: {mode: null}, verification: {mode: sample}}", None),
+    ],
+)
+def test_a_problem_names_the_alias_that_was_used(
+    folder: Path, line: str, problem: str | None
+) -> None:
+    (folder / "veridical.yaml").write_text(line)
+    if problem is None:
+        assert Settings.load()
+    else:
+        assert problem in problems()
+
+
 def test_a_later_place_wins_by_whichever_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "veridical.yaml").write_text("policy: {mode: sample}\n")
     monkeypatch.setenv("VERIDICAL_VERIFICATION__MODE", "critical_only")
     settings = Settings.load()
-    assert settings.to_policy().mode == settings.verification.mode == "critical_only"
+    assert settings.to_policy().mode == "critical_only"
     effective = load_layers().effective()
     assert effective["policy.mode"][1].places["policy.mode"] == "VERIDICAL_VERIFICATION__MODE"
 
