@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import veridical.verification.sync
@@ -25,8 +26,10 @@ from veridical.interfaces.cli.app import app
 from veridical.pipeline.reports import Report
 
 if TYPE_CHECKING:
+    import click
     from click.testing import Result
 
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]+")
 COMMANDS = (["check"], ["eval"], ["doctor"], ["config", "show"])
 
 
@@ -389,11 +392,21 @@ def page() -> str:
     return (Path(__file__).parents[3] / "docs" / "cli.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("command", ["check", "eval"])
-def test_every_option_is_documented_in_the_section_of_its_command(command: str) -> None:
-    (section,) = [part for part in page().split("\n## ") if part.startswith(f"veridical {command}")]
-    options = set(re.findall(r"--\w[\w-]+", run(command, "--help").stdout))
-    assert options - {"--help"} <= set(re.findall(r"--\w[\w-]+", section))
+def options(command: click.Command) -> set[str]:
+    """Return the long options of a command and of all below it."""
+    own = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    below = map(options, getattr(command, "commands", {}).values())
+    return {name for name in own if name.startswith("--")}.union(*below)
+
+
+@pytest.mark.parametrize("name", sorted(get_command(app).commands))  # type: ignore[attr-defined]
+def test_the_options_of_a_command_are_those_documented_in_its_section(name: str) -> None:
+    head, *sections = page().split("\n## ")
+    (section,) = [part for part in sections if part.startswith(f"veridical {name}")]
+    there = options(get_command(app).commands[name])  # type: ignore[attr-defined]
+    assert there <= {"--help", *OPTION.findall(head), *OPTION.findall(section)}
+    tables = "\n".join(line for line in section.splitlines() if line.startswith("|"))
+    assert set(OPTION.findall(tables)) <= there
 
 
 def test_the_documented_settings_are_those_shown(monkeypatch: pytest.MonkeyPatch) -> None:

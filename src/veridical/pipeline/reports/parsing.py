@@ -60,7 +60,7 @@ _NUMBER = (int, float, NoneType)
 _ENDS = ("low", "high")
 _MOST = 2**53  # more is no number that JSON programs agree on
 # Documents of earlier versions lack these.
-_SUMMARY = {"by_certainty": {"flagged": {}, "passed": {}}}
+_SUMMARY: _Object = {"by_certainty": {"flagged": {}, "passed": {}}}
 _CLAIM = {"certainty": Certainty.UNSURE.value}
 
 
@@ -245,7 +245,7 @@ def _span(node: _Object) -> Span:
     return Span(_get(node, "start", int), _get(node, "end", int))
 
 
-def _optional(kind: type[StrEnum], value: object) -> Any:  # noqa: ANN401 -- one of that enum, or None
+def _optional(kind: type[StrEnum], value: Any) -> Any:  # noqa: ANN401 -- one of that enum, or None
     return None if value is None else kind(value)
 
 

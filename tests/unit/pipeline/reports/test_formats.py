@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import veridical
@@ -35,3 +37,11 @@ def test_an_unknown_format_is_refused_with_the_known_ones(report: Report) -> Non
 def test_names_and_suffixes_identify_a_format() -> None:
     assert len({form.suffix for form in FORMATS.values()}) == len(FORMATS)
     assert [form.name for form in FORMATS.values()] == list(FORMATS)
+
+
+def test_every_format_is_documented_with_its_option() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for form in FORMATS.values():
+        (row,) = [line for line in page.splitlines() if line.startswith(f"| `{form.name}` |")]
+        assert row.endswith(f"| `{form.media_type}` |")
+        assert form.printed or f"`--{form.name} OUT`" in row
