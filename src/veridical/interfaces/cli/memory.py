@@ -341,9 +341,9 @@ def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -
 
 def _warm(memory: Memory) -> None:
     """Load the embedded model before the clock of the gate starts; services need no warming."""
-    from veridical.wiring.build import LOCAL
+    from veridical.wiring.build import is_instant
 
-    if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
+    if memory.gate is not None and is_instant(memory.gate.backend):
         memory.gate.warm_up()
 
 
