@@ -1,4 +1,4 @@
-"""What `benchmarks/results` records, held against the limits that the specifications set.
+"""Records of `benchmarks/results`, compared with the limits of the specifications.
 
 Nothing is timed here: a gate that measures fails when the machine is busy.
 """
