@@ -1,11 +1,11 @@
-"""Kills a process that writes to a memory, over and over, and looks at what is left.
+"""Crash test of the memory: a writing process is killed repeatedly, and the database examined.
 
     python benchmarks/_crashes.py sqlite:////tmp/crashes.db --kills 200
 
-A writer remembers facts through the gate and works off the queue; it says what was acknowledged
-only once `remember` has returned. It is killed by SIGKILL at a random moment, 0 to 0.4 s after it
-began to write, and the next one goes on in the same database. Facts say of themselves what is true
-of them, so that the database can be held against that. Prints one JSON object; exit code 1 if
+A writer remembers facts through the gate and works off the queue; it acknowledges a fact only once
+`remember` has returned. It is killed by SIGKILL at a random moment, 0 to 0.4 s after it
+began to write, and the next one goes on in the same database. Facts state their own truth, so
+that the database can be compared with it. Prints one JSON object; exit code 1 if
 anything acknowledged was lost, anything unverified counts as verified, or the queue did not resume.
 """
 

@@ -1,4 +1,4 @@
-"""Which verdicts the attacks flip: of one way to judge, beside its own without the attack."""
+"""Verdicts flipped by the attacks, for one verifier against its own verdicts without the attack."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scores of one method in a JSONL file, ids and figures only; a stopped run goes on."""
+"""Ledger of the scores of one method in a JSONL file, ids and figures only; runs can be resumed."""
 
 from __future__ import annotations
 
