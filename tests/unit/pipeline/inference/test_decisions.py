@@ -76,7 +76,7 @@ def _decided(text: str) -> dict[str, float]:
 
 
 class Server:
-    """Server of both formats; `answer` decides, `asked` records, `most` counts concurrent requests."""
+    """Server of both formats; `answer` decides, `asked` records, `most` is the peak concurrency."""
 
     def __init__(self) -> None:
         self.answer: Callable[[Asked], Answered] = answered
