@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model answered, and the tokens of the request and of the answer."""
+    """Answer of the model, with the tokens of the request and of the answer."""
 
     name: str
     model: str

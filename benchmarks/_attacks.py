@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What an attack pretends or exploits."""
+    """Kind of attack, by its pretence or exploit."""
 
     ORDER = "order"
     FENCE = "fake delimiter"

@@ -44,7 +44,7 @@ LEASE_S = 0.5  # not the minute that a worker has elsewhere: what was claimed is
 
 @dataclass
 class Found:
-    """What was acknowledged, and what is left of it; the last five have to be 0."""
+    """Counts of acknowledged facts and of their remains; the last five have to be 0."""
 
     kills: int
     acknowledged: int
@@ -60,7 +60,7 @@ class Found:
 
     @property
     def good(self) -> bool:
-        """Whether nothing went wrong."""
+        """True if nothing went wrong."""
         return not any(
             (
                 self.lost,
@@ -73,7 +73,7 @@ class Found:
 
 
 class Answers:
-    """What a backend says that is down for every other fact it has not seen before."""
+    """Return the answers of a backend that is down for every other new fact."""
 
     def __init__(self, *, always_up: bool = False) -> None:
         self._always_up = always_up

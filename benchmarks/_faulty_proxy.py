@@ -35,7 +35,7 @@ _ALTERNATIVES = frozenset({"top_logprobs", "probabilities"})
 
 
 class Fault(StrEnum):
-    """What is done to a request."""
+    """Fault of a request."""
 
     NONE = "none"
     SLOW = "slow, but in time"
@@ -74,7 +74,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What was done to a request with this body, when, and from when on it may come again."""
+    """Fault of a request with this body, its time, and the earliest time of a retry."""
 
     fault: Fault
     body: str

@@ -63,7 +63,7 @@ SUPPORT, CONTRADICTION = SHIPPED.support_threshold, SHIPPED.contradiction_thresh
 
 @dataclass(frozen=True)
 class Passage:
-    """What the model makes of one passage; `rank` counts windows from 0, others have a name."""
+    """Score of one passage; `rank` counts windows from 0, others have a name."""
 
     rank: int | str
     supported: float

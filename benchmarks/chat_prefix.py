@@ -69,7 +69,7 @@ OURS, THEIRS, SURPLUS = "gguf", "one by one", "one by one, bits beyond the requi
 
 @dataclass
 class Way:
-    """What a way to ask has found so far: a score a claim, None if there is none, and its cost."""
+    """Results of a method so far: a score per claim, None if there is none, and its cost."""
 
     scores: list[float | None] = field(default_factory=list)
     tokens: Tokens = field(default_factory=Tokens)

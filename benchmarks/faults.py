@@ -105,7 +105,7 @@ class Target:
 
 
 class End(StrEnum):
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     MEASURED = "measured"
     UNMEASURED = "unmeasured"
@@ -130,7 +130,7 @@ class Item:
 
     @property
     def first(self) -> Fault | None:
-        """What its first request met; None if it was never asked, for an open circuit."""
+        """Fault of its first request; None if it was never sent, for an open circuit."""
         return self.served[0].fault if self.served else None
 
 

@@ -57,7 +57,7 @@ EVIDENCE = {"S1": "A text that speaks of it."}
 
 @dataclass(frozen=True)
 class Written:
-    """What eight writers did."""
+    """Result of eight writers."""
 
     seconds: float
     each: Sequence[float]

@@ -38,7 +38,7 @@ AVX512 = "X86_V4", "AVX512F"
 
 @dataclass(frozen=True)
 class Scores:
-    """What a process found: the instruction sets that NumPy sees, and the probabilities."""
+    """Result of a process: the instruction sets that NumPy sees, and the probabilities."""
 
     features: list[str]
     probabilities: np.ndarray

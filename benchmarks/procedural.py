@@ -67,7 +67,7 @@ TIMEOUT_S = 600.0
 
 @dataclass(frozen=True)
 class Found:
-    """What one way makes of a claim; `score` is P(supported), and None if it is undetermined."""
+    """Result of a method on a claim; `score` is P(supported), and None if it is undetermined."""
 
     item: Labelled
     score: float | None
@@ -76,7 +76,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Way:
-    """What one way makes of the suite; `spared` is how often the language model was not asked."""
+    """Results of a method on the suite; `spared` counts the claims without the language model."""
 
     found: tuple[Found, ...]
     spared: float | None = None

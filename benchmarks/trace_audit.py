@@ -81,7 +81,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """What an audit made of a trace: labels and P(supported), None where there is none."""
+    """Result of an audit of a trace: labels and P(supported), None where there is none."""
 
     labels: list[str | None]
     p: list[float | None]
@@ -99,7 +99,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Way:
-    """Who reads the steps, how many traces of a set, and what opens the backend."""
+    """Configuration of a run: verifier, number of traces per set, and backend factory."""
 
     name: str
     fingerprint: str
