@@ -117,7 +117,7 @@ _LETTERS = re.compile(r"[a-z]+")
 
 @lru_cache(maxsize=8)
 def spoken(text: str) -> frozenset[str]:
-    """Return the English words of a text in lower case, to rule out searches that cannot succeed."""
+    """Return the English words of a text in lower case, to rule out searches that cannot match."""
     return frozenset(_LETTERS.findall(text.lower()))
 
 

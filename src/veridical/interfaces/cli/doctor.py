@@ -165,7 +165,7 @@ def _facts(installation: Installation) -> list[tuple[str, str]]:
 
 
 def _calibration(finding: BackendFinding) -> list[tuple[str, str]]:
-    """Say whether a calibration is in force, if one is configured."""
+    """Return whether a calibration is in force, if one is configured."""
     if finding.calibration is None:
         return []
     words = finding.calibration.replace("_", " ")

@@ -89,7 +89,7 @@ def mark(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Say whether the verdict on a claim was right; saying so again replaces it.
+    """Return whether the verdict on a claim was right; saying so again replaces it.
 
     Numbers, ids and hashes are kept, no text.
     """

@@ -54,7 +54,7 @@ class Key:
         return f"{self.name} {self.hash[:16]}".strip()
 
     def allows(self, scope: Scope) -> bool:
-        """Say whether the key allows something."""
+        """Return whether the key allows something."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
@@ -92,7 +92,7 @@ class Keyring:
 
     @property
     def open(self) -> bool:
-        """Whether there are no keys at all: anyone who reaches the service may use it."""
+        """True if there are no keys at all: anyone who reaches the service may use it."""
         return self._path is None and not self._own
 
     def find(self, token: str) -> Key | None:
@@ -173,7 +173,7 @@ def _key(entry: dict[str, Any]) -> Key:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine, and nobody else can reach it."""
+    """Return whether a host is this machine, and nobody else can reach it."""
     bare = host.strip("[]")
     if bare.lower() == "localhost" or bare.lower().endswith(".localhost"):
         return True

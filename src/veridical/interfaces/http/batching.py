@@ -110,7 +110,7 @@ class Batching(_Around):
 
     @property
     def waiting(self) -> int:
-        """How many queries are in no batch yet."""
+        """Number of queries are in no batch yet."""
         return sum(len(entry.left) for entry in self._entries)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

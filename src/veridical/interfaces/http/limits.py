@@ -78,7 +78,7 @@ class RequestQueue:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """Number of requests wait."""
         return len(self._queue)
 
     @asynccontextmanager

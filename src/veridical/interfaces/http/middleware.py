@@ -102,13 +102,13 @@ class RequestMiddleware:
         return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
-        """Say whether a request names this machine: no page can rebind its own name to us."""
+        """Return whether a request names this machine: no page can rebind its own name to us."""
         host = headers.get("host", "")
         bare = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
         return is_loopback(bare)
 
     def _welcome(self, method: str, headers: Headers) -> bool:
-        """Say whether a request may change something, if it is from a page."""
+        """Return whether a request may change something, if it is from a page."""
         origin = headers.get("origin")
         if origin is None or method in {"GET", "HEAD", "OPTIONS"}:
             return True

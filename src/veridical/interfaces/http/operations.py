@@ -32,7 +32,7 @@ async def healthz() -> Response:
     responses={**_health("It is ready."), 503: _health("Not yet, or not any more.")[200]},
 )
 async def readyz(service: ServiceDep) -> Response:
-    """Say whether the model is loaded, and the service does not end."""
+    """Return whether the model is loaded, and the service does not end."""
     if service.draining:
         return JSONResponse({"status": "draining"}, 503)
     if not service.ready:

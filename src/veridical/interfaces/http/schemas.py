@@ -197,7 +197,7 @@ class FactIn(Body):
 
 
 class FeedbackIn(Body):
-    """Whether a verdict was right."""
+    """True if a verdict was right."""
 
     model_config = ConfigDict(
         json_schema_extra={

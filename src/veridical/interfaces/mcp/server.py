@@ -76,7 +76,7 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _allowed(context: Any, tool: Tool) -> bool:  # noqa: ANN401 -- see `Context`
-    """Say whether the key of a request allows a tool; there are keys over HTTP only."""
+    """Return whether the key of a request allows a tool; there are keys over HTTP only."""
     if context.request is None:
         return True
     key = context.request.scope.get("state", {}).get("key")

@@ -54,7 +54,7 @@ class Shell(InteractiveConsole):
 
     @property
     def waiting(self) -> bool:
-        """Whether a statement has begun and goes on with the next line."""
+        """True if a statement has begun and goes on with the next line."""
         return self._waiting
 
     def take(self, line: str) -> bool:
@@ -161,5 +161,5 @@ def _say_theirs(error: BaseException, trace: TracebackType | None) -> None:
 
 
 def _of_the_shell(frames: Sequence[traceback.FrameSummary]) -> bool:
-    """Say whether the last line that is not ours called a function of ours in a wrong way."""
+    """Return whether the last line that is not ours called a function of ours in a wrong way."""
     return all(Path(frame.filename).name in {"code.py", "shell.py"} for frame in frames)

@@ -76,7 +76,7 @@ class VerifiedChoice:
 
     @property
     def flagged(self) -> int | None:
-        """How many claims are flagged; None if there is no verdict."""
+        """Number of claims are flagged; None if there is no verdict."""
         return None if self.report is None else len(self.report.flagged)
 
     @property

@@ -49,7 +49,7 @@ def chat_turns(values: Mapping[str, Any]) -> Turns:
 
 
 def is_prose(written_as: object) -> bool:
-    """Say whether a format of answers is text, or left out."""
+    """Return whether a format of answers is text, or left out."""
     kind = written_as.get("type") if isinstance(written_as, dict) else None
     return kind is None or kind == "text"
 
@@ -69,7 +69,7 @@ class ProxyRequest:
 
     @property
     def prose(self) -> bool:
-        """Whether the answer is to be text, not JSON."""
+        """True if the answer is to be text, not JSON."""
         return self.turns.prose
 
     @property

@@ -129,7 +129,7 @@ class _Output:
 
     @property
     def _can_be_marked(self) -> bool:
-        """Whether marks move nothing: annotations count characters of the text."""
+        """True if marks move nothing: annotations count characters of the text."""
         return len(self.parts) == 1 and not self.parts[0].value.get("annotations")
 
     def _put(self, key: str, value: str) -> Edit:
@@ -243,7 +243,7 @@ class ResponseTranscript:
         return {ONLY: "".join(texts)} if self.texts else {}
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         if b'"response.completed"' not in data and b'"response.incomplete"' not in data:
             return False  # each event is looked at before it goes on
         return _kind(read_data(data)) in _ENDING

@@ -81,7 +81,7 @@ class ReplyStream(Protocol):
         ...
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         ...
 
     def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
@@ -128,7 +128,7 @@ class ChatReplyStream:
         return {index: "".join(parts) for index, parts in self.texts.items()}
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         return data.startswith(DONE)
 
     def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
@@ -211,7 +211,7 @@ class BufferedStream:
 
     @property
     def unusable(self) -> bool:
-        """Whether it is no answer in text."""
+        """True if it is no answer in text."""
         return self.broke_off or self.transcript.failed or bool(self.transcript.calling)
 
     def closing(self, settling: ReplyEdits) -> bytes:
