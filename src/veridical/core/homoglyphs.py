@@ -3,7 +3,7 @@
 A model takes fullwidth or bold letters, or a Cyrillic “а” in an English word, for signs it does not
 know, and reads text that is invisible to people, such as an order in tag characters. `fold` writes
 the same text with ordinary letters and without invisible characters. Superscripts, subscripts and
-fractions stay: 10² is not 102. It keeps no offsets: spans and quotes are those of the original.
+fractions stay: 10² is not 102. It keeps no offsets: spans and quotes belong to the original.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _SHARED = {
     "hu": "is a",
     "ro": "a in an",
 }
-# Function words that English does not have; those of names stand apart.
+# Function words that English does not have; function words in names stand apart.
 _FOREIGN = {
     "de": "und ist nicht ein eine einen einem einer eines das dem mit für auf zum zur wird wurde"
     " werden wurden sind haben auch sich wie oder aber durch über kann nur noch mehr sie er es wir"

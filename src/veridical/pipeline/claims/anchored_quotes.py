@@ -87,7 +87,7 @@ class QuoteAnchors:
         self._cursor = piece.start
 
     def of(self, quote: str) -> list[AnchoredQuote]:
-        """Return the places of a quote; those not before the last claim kept come first."""
+        """Return the places of a quote, the ones before the last kept claim at the end."""
         if len(quote) > _MAX_QUOTE or not facts(quote):
             return []
         marks = find_marks(quote, Span(0, len(quote)), self._ids)

@@ -232,7 +232,7 @@ def _link(anchor: str, target: str, span: Span) -> CitationMark:
 
 
 def _visible(content: str, known: Collection[str]) -> str:
-    """Drop the zero-width characters of an id, unless a known one has them."""
+    """Return an id without its zero-width characters, unless a known one has them."""
     return content if content in known else _INVISIBLE.sub("", content)
 
 

@@ -80,9 +80,9 @@ class Vocabulary:
 def is_faithful(claim: str, quote: str, vocabulary: Vocabulary) -> bool:
     """Return whether a claim says no more, and nothing else, than the `quote` of its sentence.
 
-    Its words are those of the sentence, most of them of the quote and these in the quote's order;
-    only words that are no number, negation or qualifier may come from the text before. It leaves
-    out no negation, qualifier, condition or reporting verb of what it repeats.
+    Its words are in the sentence, most of them in the quote and these in the quote's order; only
+    words that are no number, negation or qualifier may come from the text before. It leaves out no
+    negation, qualifier, condition or reporting verb of the repeated part.
     """
     said, quoted = facts(claim), facts(quote)
     if not any(fact != _NOT for fact in said):

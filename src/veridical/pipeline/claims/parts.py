@@ -115,7 +115,7 @@ def _are_clauses(left: Sequence[Token], right: Sequence[Token]) -> bool:
 
 
 def _with_adjunct(adjunct: Span, clauses: Sequence[Conjunct]) -> list[Conjunct]:
-    """Put an adjunct, which holds of all clauses, in front of each but the first, which has it."""
+    """Add an adjunct, which holds of all clauses, in front of each but the first."""
     if not clauses:
         return []
     first = Conjunct((), Span(adjunct.start, clauses[0].span.end))

@@ -241,7 +241,7 @@ class Binder:
             if part.piece.source == best.piece.source
             and 0 < abs(part.sentence - best.sentence) <= NEIGHBOURS
         ]
-        # Of two that are as good the nearer, and the one before: it says who "it" is.
+        # Of two equal ones the nearer, and the one before: it has the antecedent of "it".
         other = max(
             near,
             key=lambda p: (lacking[p.sentence], -abs(p.sentence - best.sentence), -p.sentence),

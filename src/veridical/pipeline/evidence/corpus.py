@@ -158,7 +158,7 @@ class Corpus:
 
     @cached_property
     def _by_form(self) -> dict[str, list[int]]:
-        """The whole sentences by their normal forms."""
+        """Whole sentences by their normal forms."""
         found: dict[str, list[int]] = {}
         for i, sentence in enumerate(self.sentences):
             if self._is_whole(sentence.piece):

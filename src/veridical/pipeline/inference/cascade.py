@@ -120,7 +120,7 @@ class Cascade:
 
     @property
     def estimators(self) -> frozenset[Estimator]:
-        """The estimators that its estimates may come from."""
+        """Estimators that its estimates may come from."""
         return estimators_of(self._first) | estimators_of(self._second)
 
     @property
@@ -243,7 +243,7 @@ def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
 
 
 def _between(first: float, second: float) -> float:
-    """Return two thresholds pooled: equal ones are what they are, to four places."""
+    """Return two thresholds pooled; equal ones are kept, to four places."""
     return round(pooled_probability(first, second), 4)
 
 

@@ -75,7 +75,7 @@ _BETWEEN_TOOLS = re.compile(r"claude-sonnet-5-5(?:-\d{8})?", re.ASCII)
 class ClaudeReply:
     """Result of one request: an answer for each claim that has one, by position, or a failure.
 
-    `usage` is None if it is unknown what was charged.
+    `usage` is None if the charge is unknown.
     """
 
     answers: Mapping[int, AnswerWord] | Unmeasured

@@ -32,7 +32,7 @@ class Completion:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens of prompt and completion, None if they are unknown."""
+        """Tokens of prompt and completion, None if they are unknown."""
         return None if self.usage is None else self.usage.prompt_tokens + self.usage.output_tokens
 
 

@@ -31,7 +31,7 @@ class DecisionReply:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens read and written, None if they are unknown."""
+        """Tokens read and written, None if they are unknown."""
         return None if self.usage is None else self.usage.prompt_tokens + self.usage.output_tokens
 
 

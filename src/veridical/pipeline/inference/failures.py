@@ -93,7 +93,7 @@ def unbilled(error: Exception) -> bool:
 
 
 def malformed(detail: str) -> Unmeasured:
-    """Return a malformed reply; `detail` names what is missing or of the wrong type, no text."""
+    """Return a malformed reply; `detail` names a part that is missing or wrong, no text."""
     return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
 
 

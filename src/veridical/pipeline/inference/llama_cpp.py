@@ -12,7 +12,7 @@ eight tokens a claim. And there is only one cache, and one prompt at a time, as 
 batch round differently, too.
 
 llama.cpp opens a web server that cannot be switched off. Here it listens on a socket in a private
-folder that is deleted at once (on Windows: on loopback), with a random key that is not stored.
+folder that is deleted at once (on Windows: on loopback), with a random key of this process only.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class OpenAIChat:
             return []
         prompts = [prompt_for(query) for query in queries]
         results: list[Measurement | None] = [None] * len(queries)
-        # Those with one context follow each other, so that a server finds it in its prefix cache.
+        # Queries with one context follow each other: a server finds it in its prefix cache.
         order = iter(sorted(range(len(queries)), key=lambda i: prompts[i].context))
 
         async def work(line: _ClientPool) -> None:

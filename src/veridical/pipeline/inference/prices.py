@@ -169,8 +169,8 @@ def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float |
 def cost_usd(model: str, usage: Usage, table: Mapping[str, Price] | None = None) -> float | None:
     """Return the cost of one request to `model` in USD, None if that is unknown.
 
-    `table` is the result of `price_table`; None stands for the prices shipped. Ask for each request
-    on its own: long prompts may have another tariff, and a sum of short ones would look like one.
+    `table` is the result of `price_table`; None means the shipped prices. Ask for each request on
+    its own: long prompts may have another tariff, and a sum of short ones would look like one.
     """
     price = price_of(model, shipped_prices() if table is None else table)
     return None if price is None else price.cost_usd(usage)

@@ -71,12 +71,12 @@ class Prompt:
 
     @property
     def user(self) -> str:
-        """The message of the user."""
+        """Message of the user."""
         return self.context + self.claim
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The messages in the form that chat completions take."""
+        """Messages in the form that chat completions take."""
         return [
             {"role": "system", "content": self.system},
             {"role": "user", "content": self.user},

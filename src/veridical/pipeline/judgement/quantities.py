@@ -74,7 +74,7 @@ def _interchangeable(claimed: Quantity, stated: Quantity) -> bool:
     if claimed.dates:
         return claimed.dates == stated.dates
     if claimed.bound is stated.bound:
-        # "$3" may be what $3.1 is rounded to, but not the other way round.
+        # "$3.1" may be rounded to "$3", but not the other way round.
         equal = {(r.low, r.high) for r in claimed.readings} & {
             (r.low, r.high) for r in stated.readings
         }

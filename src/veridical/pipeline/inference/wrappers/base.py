@@ -113,7 +113,7 @@ def _failed(detail: str) -> Unmeasured:
 def batches_by_context(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
     """Return the positions of the queries, in pieces of at most `size`, each one request.
 
-    A request carries queries on one context: those on different ones never share a piece.
+    A request carries queries on one context: different contexts never share a piece.
     """
     groups: dict[object, list[int]] = {}
     for position, query in enumerate(queries):
