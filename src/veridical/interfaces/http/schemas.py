@@ -1,4 +1,4 @@
-"""What requests look like. What is not said here is refused, so that a typing error shows."""
+"""Schemas of requests. An unknown field is refused, so that a typing error shows."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class FactIn(Body):
 
 
 class FeedbackIn(Body):
-    """True if a verdict was right."""
+    """Mark on a verdict: right or wrong."""
 
     model_config = ConfigDict(
         json_schema_extra={
