@@ -1,7 +1,7 @@
 """Language identification: English or not, by script and function words.
 
 Conservative: names, numbers, code and texts too short to tell count as English. A text is in
-another language only if it says so itself.
+another language only if it has clear evidence of one.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _candidates(words: list[str]) -> frozenset[str]:
 
 
 def _reads_as(language: str, words: list[str]) -> bool:
-    """Return whether another language has more function words in a text than English."""
+    """Return whether function words and letters of another language prevail over English."""
     # A capital within a text makes a name.
     common = [word.lower() for index, word in enumerate(words) if word.islower() or not index]
     found = _LISTS[language]

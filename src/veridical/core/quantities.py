@@ -228,7 +228,7 @@ _PAIRED = 12
 
 
 def derivation(claim: str, claimed: Quantity, stated: Sequence[Quantity]) -> Derivation | None:
-    """Return how a quantity of a claim that says so follows from two stated ones, if it does."""
+    """Return the derivation of a claim's quantity from two stated ones, if the claim names one."""
     said = [kind for kind, words in _SAYS.items() if words.search(claim)]
     values = [(q, q.readings[0].low) for q in stated if q.readings and _is_plain(q)][:_PAIRED]
     if not claimed.readings or not _is_plain(claimed):

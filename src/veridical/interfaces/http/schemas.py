@@ -171,7 +171,7 @@ class EntityIn(Body):
 
 
 class FactIn(Body):
-    """A fact to be remembered if its evidence carries it."""
+    """A fact to be stored if its evidence supports it."""
 
     model_config = ConfigDict(
         json_schema_extra={

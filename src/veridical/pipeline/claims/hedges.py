@@ -86,7 +86,7 @@ _FIGURE = re.compile(
     r"\d|%|\b(?:percent|per cent|rare(?:ly)?|common(?:ly)?|half|thirds?|quarters?)\b"
     r"|\bin (?:some|most|many|few|severe|extreme|certain) (?:cases|people|patients|users)\b"
 )
-# People and bodies that can be allowed something: "guests may smoke".
+# Agents that can be allowed something: "guests may smoke".
 _PERSON = re.compile(
     r"\b(?:[a-z]+(?:ees|ers|ors|ists|ants|ents)|guests?|people|persons?|adults?|child(?:ren)?|wo?men"
     r"|staff|citizens?|pupils?|pets|dogs|members?|everyone|everybody|he|she|we|they|families|minors)"

@@ -71,7 +71,7 @@ class Ranking:
             import bm25s
 
             if logging.getLogger("bm25s").level == logging.DEBUG:
-                # It sets itself to tell of each index: noise beside a host's failing test.
+                # The library logs each index at level DEBUG: noise beside a failing test of a host.
                 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
             self._index = bm25s.BM25(method="lucene")

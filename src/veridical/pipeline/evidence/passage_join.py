@@ -1,7 +1,7 @@
-"""The passages of a claim as one text, for backends that read more than a passage at once.
+"""Passages of a claim as one text, for backends that read more than a passage at once.
 
-A language model that is shown a claim's passages one by one says NO to the one that has nothing of
-it, and a NO is decisive; shown all of them together, it need not (docs/decisions/0013).
+A language model that is shown a claim's passages one by one answers NO to an unrelated one, and a
+NO is decisive; shown all of them together, it need not (docs/decisions/0013).
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def room_to_think(model: str) -> int:
 
 
 def thinking_for(model: str) -> str | None:
-    """Return the argument that switches a model's thinking off; None to leave it alone."""
+    """Return the setting with which a model does not think; None to leave it alone."""
     if _BETWEEN_TOOLS.fullmatch(model):
         return "between_tools"
     return "disabled" if _WITHOUT_THINKING.fullmatch(model) else None

@@ -72,7 +72,7 @@ class TokenVectors:
 
 
 def packaged_vectors() -> TokenVectors:
-    """Return the vectors of the verifier that the package brings; read once per process."""
+    """Return the vectors of the packaged verifier; read once per process."""
     return token_vectors(DEFAULT_MODEL)
 
 

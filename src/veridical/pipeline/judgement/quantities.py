@@ -230,7 +230,7 @@ def _excluded(p1: Measurement, other: Estimate) -> Estimate:
 def underived(verdict: Verdict, sources: Mapping[str, Source]) -> Verdict:
     """Return a contradicted verdict as undetermined if its quantity follows from two stated ones.
 
-    A model does not add up: that "15 in total" is not stated where "9" and "6" are says nothing.
+    A model does not add up: the absence of "15 in total" beside "9" and "6" is no contradiction.
     """
     if verdict.status is not Status.CONTRADICTED or not follows(verdict, sources):
         return verdict

@@ -203,7 +203,7 @@ def _grounds(verdict: Verdict) -> Document:
 
 
 def _difference(found: QuantityDifference | None) -> Document:
-    """Return the quantities that differ; nothing if no rule says so."""
+    """Return the quantities that differ; nothing unless a rule found some."""
     if found is None:
         return {}
     place = {"source": found.source, **_span(found.span)}

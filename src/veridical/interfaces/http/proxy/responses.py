@@ -308,7 +308,7 @@ def _speaking(said: str, index: int, since: int) -> Iterator[dict[str, Any]]:
 
 
 def spoken(text: str) -> dict[str, Any]:
-    """Return a message of ours as an item of the output."""
+    """Return a message of the proxy as an item of the output."""
     return {
         "type": "message",
         "id": _OUR_ID,

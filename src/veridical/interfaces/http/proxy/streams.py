@@ -152,7 +152,7 @@ class ChatReplyStream:
         finish: str | None = None,
         verdict: Any = None,  # noqa: ANN401 -- JSON
     ) -> bytes:
-        """Return an event of ours: more text for choices, and the verdict if there is one.
+        """Return an event of the proxy: more text for choices, and the verdict if there is one.
 
         There is always a choice in it: clients look at the first one without asking.
         """
