@@ -73,7 +73,7 @@ class Found:
 
 
 class Answers:
-    """Return the answers of a backend that is down for every other new fact."""
+    """Answers of a backend that is down for every other new fact."""
 
     def __init__(self, *, always_up: bool = False) -> None:
         self._always_up = always_up

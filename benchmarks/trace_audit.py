@@ -99,7 +99,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Way:
-    """Configuration of a run: verifier, number of traces per set, and backend factory."""
+    """Backend of a run: its name, fingerprint and factory, and the number of traces per set."""
 
     name: str
     fingerprint: str
