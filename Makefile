@@ -2,13 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXAMPLE := examples/eddystone
+EXAMPLE := examples/bridge
 
 .PHONY: demo test lint clean
 
 demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo-report.html
 	@$(BIN)/veridical check $(EXAMPLE)/answer.md \
-	  --source S1=$(EXAMPLE)/history.md --source S2=$(EXAMPLE)/smeaton.html --source S3=$(EXAMPLE)/today.txt \
+	  --source $(EXAMPLE)/notice.txt --source $(EXAMPLE)/minutes.md \
 	  --html demo-report.html; status=$$?; \
 	  if [ $$status -gt 1 ]; then exit $$status; fi; \
 	  echo; echo "The same as a page: demo-report.html"

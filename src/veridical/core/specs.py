@@ -1,4 +1,4 @@
-"""Specs of backends and text models: the values of the entry points that installed packages have.
+"""Specs of backends and text models: the values of their entry points.
 
 A plain function `create` as an entry point is a spec with the defaults below.
 """
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BackendSpec:
-    """One backend: how it is made, configured and asked. Its `info.name` is its entry point's.
+    """Construction, settings and limits of a backend, whose `info.name` is its entry point's.
 
     `create(model, *, threads, **options)` returns it; `options` are its settings that are not null.
     `settings` is a subclass of `veridical.settings.SettingsBlock`, whose keys are those of the
     block `backends.NAME`, or the name of a block that the settings have already.
 
-    A backend that is `in_process` costs nothing. One that is `instant` answers within milliseconds
-    once it is loaded: it is cached, but neither limited nor retried, and a service loads it before
-    the first request. `create` of one that is `priced` takes `price`, the cost in USD of a
-    `Usage`; of one that is `sampled`, `threshold`, the support threshold of the policy.
+    An `in_process` backend costs nothing. An `instant` one answers within milliseconds once it is
+    loaded: it is cached, but neither limited nor retried, and a service loads it before the first
+    request. A `priced` one takes the option `price`, the cost in USD of a `Usage`. A `sampled` one
+    takes the option `threshold`, the support threshold of the policy.
     """
 
     create: Callable[..., Backend]
@@ -38,7 +38,7 @@ class BackendSpec:
 
 @dataclass(frozen=True, slots=True)
 class TextModelSpec:
-    """One text model; the fields mean what they do for a backend.
+    """Construction, settings and limits of a text model; fields as those of a backend.
 
     `create` takes `timeout_s`, too. A backend of the same name has the same settings; `options` are
     the keys of them that the text model takes (None: all).

@@ -27,7 +27,7 @@ S = TypeVar("S", BackendSpec, TextModelSpec)
 
 
 class OtherBackends(SettingsBlock):
-    """The block `backends:`, a block for each installed backend of another package."""
+    """Block `backends:`, with a block for each installed backend of another package."""
 
 
 def installed(group: str = GROUP) -> dict[str, EntryPoint]:
@@ -47,7 +47,7 @@ def find(group: str, name: str) -> EntryPoint | None:
 def backend_spec(entry: EntryPoint) -> BackendSpec:
     """Return the spec of a backend; `ConfigurationError` if it is none, or has no proper settings.
 
-    Whatever the import of its module raises is raised.
+    Errors of the import of its module are not caught.
     """
     return _spec(entry, BackendSpec)
 
@@ -58,12 +58,12 @@ def text_model_spec(entry: EntryPoint) -> TextModelSpec:
 
 
 def block_key(name: str) -> str:
-    """Return the key below `backends` of a backend: its name, as far as a variable may have it."""
+    """Return the key of a backend below `backends`: its name, with the characters of a variable."""
     return re.sub(r"\W", "_", name)
 
 
 def other_backends() -> type[OtherBackends]:
-    """Return the block `backends` with the settings of what is installed now.
+    """Return the block `backends` for the packages that are installed now.
 
     A backend that does not load has none; `veridical doctor` says why. `ConfigurationError` if two
     packages have different settings under one key.
