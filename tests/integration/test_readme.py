@@ -46,7 +46,7 @@ def test_every_document_the_readme_links_to_exists() -> None:
 
 @pytest.mark.slow
 def test_every_verdict_of_the_demo_is_right(demo_output: str) -> None:
-    assert re.findall(r"(\S)(c\d)\b", demo_output.split("\nFlagged\n")[0]) == [
+    assert re.findall(r"(\S)(c\d)\b", demo_output.split("\nFlagged\n", maxsplit=1)[0]) == [
         ("✓", "c1"),
         ("✗", "c2"),
         ("✓", "c3"),
