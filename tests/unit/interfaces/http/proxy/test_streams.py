@@ -21,6 +21,8 @@ from veridical.interfaces.http.proxy.streams import ChatTranscript, Events, Hear
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+pytestmark = pytest.mark.slow
+
 ENDS = st.sampled_from([b"\n", b"\r\n"])
 LINES = st.sampled_from([b'data: {"a": 1}', b"data:x", b": note", b"event: e", b"id: 7"])
 
