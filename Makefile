@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXAMPLE := examples/eddystone
+# A file stays in one process, which builds its fixtures once. In the order of the folders the long
+# files come early; xdist's own order, by number of tests, would leave them to the end.
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,10 +23,10 @@ demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo
 	  echo; echo "The same as a page: demo-report.html"
 
 test: $(VENV)/dev.stamp ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 quick: style ## in a minute or so: lint without types, unit tests but the slow ones
-	$(BIN)/python -m pytest -m 'not slow and not live' --hypothesis-profile=quick tests/unit
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow and not live' --hypothesis-profile=quick tests/unit
 
 lint: style ## format, lint, import contracts, types
 	$(BIN)/mypy

@@ -166,9 +166,11 @@ class Slow:
     """A verifier that takes until it is told to go on, and notes that it was given up."""
 
     def __init__(self) -> None:
-        self.go, self.cancelled = threading.Event(), threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.cancelled = threading.Event()
 
     async def check(self, *_: object, **__: object) -> None:
+        self.begun.set()
         try:
             while not self.go.is_set():  # noqa: ASYNC110 -- told by another thread
                 await asyncio.sleep(0.01)
@@ -207,4 +209,5 @@ def test_a_client_that_goes_away_ends_the_check(start: Callable[..., str], slow:
     body = {"messages": MESSAGES, "stream": True}
     with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
         assert next(reply.iter_bytes())
+        assert slow.begun.wait(10)
     assert slow.cancelled.wait(10)
