@@ -28,13 +28,15 @@ test: $(VENV)/dev.stamp ## run every test
 quick: style ## in a minute or so: lint without types, unit tests but the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow and not live' --hypothesis-profile=quick tests/unit
 
-lint: style ## format, lint, import contracts, types
+lint: style ## format, lint, spelling, import contracts, types
 	$(BIN)/mypy
 
+SPELLED := *.md .github Makefile benchmarks/*.md benchmarks/results docs scripts src training/*.md
 .PHONY: style
 style: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/codespell $(SPELLED)
 	$(BIN)/lint-imports
 
 fmt: $(VENV)/dev.stamp ## format, and repair what ruff can
