@@ -1,6 +1,6 @@
-"""Other names of settings, those of SPEC-08 and SPEC-16 among them.
+"""Aliases of settings, SPEC-08's and SPEC-16's names among them.
 
-A setting has one name of its own, one value and one default. What is set by an alias is set.
+A setting has one name of its own, one value and one default. Setting an alias sets it.
 """
 
 from __future__ import annotations

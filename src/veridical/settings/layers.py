@@ -11,46 +11,24 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.settings.aliases import ALIASES, conflicts, resolved, value_at
-from veridical.settings.blocks import (
-    AliasSettings,
-    AnthropicSettings,
-    CacheSettings,
-    CascadeSettings,
-    ClaimsSettings,
-    DecisionSettings,
-    EmbeddingSettings,
-    ExtractionSettings,
-    GgufSettings,
-    HallucinationSettings,
-    OpenAISettings,
-    PolicySettings,
-    ProxySettings,
-    QuantitativeSettings,
-    RequestSettings,
-    ServerSettings,
-    SettingsBlock,
-    StoreSettings,
-    TelemetrySettings,
-    VerificationSettings,
+from veridical.settings.blocks import TopLevel
+from veridical.settings.installed import (
+    TEXT_GROUP,
+    OtherBackends,
+    block_key,
+    installed,
+    other_backends,
 )
-from veridical.settings.types import Name  # noqa: TC001 -- pydantic reads it at run time
+from veridical.settings.types import SettingsBlock
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -59,17 +37,17 @@ if TYPE_CHECKING:
 CONFIG_NAME = "veridical.yaml"
 PREFIX = "VERIDICAL_"
 SPEC_053 = "QUANTITATIVE_EVIDENCE_QUOTE_"
-"""Variables of the block `quantitative` go by the names of Spec 053, too."""
+"""Variables of the block `quantitative` also have the names of Spec 053."""
 
 FLAGS = {
     "evidence_quote_validation_mode": "mode",
     "evidence_quote_fuzzy_threshold": "threshold",
     "evidence_quote_fail_on_all_rejected": "fail-on-all-rejected",
 }
-"""Options that go by other names than their keys."""
+"""Options with other names than their keys."""
 
 TWO_VALUES = "two_values"
-"""The type of the error that a setting is set to different values by different names."""
+"""Type of the error for different values of one setting under different names."""
 
 IN_MEMORY = ":memory:"
 """The path of a cache that ends with the process."""
@@ -77,48 +55,8 @@ IN_MEMORY = ":memory:"
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
-class _SettingsFields(BaseModel):
-    """Everything that can be configured, without aliases."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    backend: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] = Field(
-        default="embedded", description="NAME or NAME:MODEL"
-    )
-    threads: Annotated[StrictInt, Field(ge=1)] | None = Field(
-        default=None,
-        description="a whole number from 1, or null for every CPU this process may use",
-    )
-    text_model: Name = None
-    policy: PolicySettings = PolicySettings()
-    claims: ClaimsSettings = ClaimsSettings()
-    verification: VerificationSettings = VerificationSettings()
-    hallucination: HallucinationSettings = HallucinationSettings()
-    cache: CacheSettings = CacheSettings()
-    store: StoreSettings = StoreSettings()
-    embeddings: EmbeddingSettings = EmbeddingSettings()
-    calibration: Annotated[
-        StrictStr | None,
-        Field(description="a file that `veridical calibrate` wrote, or null for none"),
-    ] = None
-    requests: RequestSettings = RequestSettings()
-    prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None
-    aliases: AliasSettings = AliasSettings()
-    cascade: CascadeSettings = CascadeSettings()
-    openai: OpenAISettings = OpenAISettings()
-    openai_decisions: DecisionSettings = DecisionSettings()
-    systemone: DecisionSettings = DecisionSettings()
-    anthropic: AnthropicSettings = AnthropicSettings()
-    gguf: GgufSettings = GgufSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    quantitative: QuantitativeSettings = QuantitativeSettings()
-    server: ServerSettings = ServerSettings()
-    telemetry: TelemetrySettings = TelemetrySettings()
-    proxy: ProxySettings = ProxySettings()
-
-
-class Settings(_SettingsFields):
-    """Everything that can be configured; `Settings()` is the defaults, `load` reads the layers."""
+class Settings(TopLevel):
+    """All settings; `Settings()` is the defaults, `load` reads the layers."""
 
     @model_validator(mode="before")
     @classmethod
@@ -133,7 +71,7 @@ class Settings(_SettingsFields):
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
-        """Return the settings in force; an override of None is one that was not given."""
+        """Return the settings in force; an override of None counts as not given."""
         return cls.model_validate(load_layers(config, overrides).merged())
 
     def to_policy(self) -> Policy:
@@ -142,13 +80,13 @@ class Settings(_SettingsFields):
 
     @property
     def verifies_answers(self) -> bool:
-        """Whether an orchestrator, the proxy and `llm` verify answers."""
+        """True if an orchestrator, the proxy and `llm` verify answers."""
         return self.verification.enabled and self.hallucination.enabled is not False
 
     def for_host(self) -> Settings:
-        """Return these with estimates kept as long as the block `hallucination` says.
+        """Return these settings with the cache lifetime of the block `hallucination`.
 
-        Where they are kept is what `cache.path` says, else in memory.
+        Estimates are cached in `cache.path`, else in memory.
         """
         kept = self.hallucination.cache_ttl
         if kept is None:
@@ -159,7 +97,7 @@ class Settings(_SettingsFields):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One place that settings come from: its values by dotted key, and where each was written."""
+    """Origin of settings: its values by dotted key, and the place of each."""
 
     kind: Literal["default", "file", "env", "flag"]
     values: Mapping[str, object]
@@ -168,7 +106,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The layers, weakest first."""
+    """Layers, weakest first."""
 
     layers: tuple[Layer, ...]
 
@@ -184,7 +122,7 @@ class Layers:
 
 @dataclass(slots=True)
 class _Problems:
-    """Collects what is wrong, so that all of it is said at once."""
+    """Collector of problems, so that all of them are reported at once."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -207,11 +145,11 @@ def load_layers(
 ) -> Layers:
     """Read and validate every layer; raise one `ConfigurationError` that lists all problems."""
     problems = _Problems()
-    defaults = _flatten(Settings().model_dump())
+    defaults = _flatten(Settings(backends=other_backends()()).model_dump())
     layers = (
         Layer("default", defaults, dict.fromkeys(defaults, "default")),
         _file_layer(config, problems),
-        _env_layer(os.environ, problems),
+        _env_layer(os.environ, defaults, problems),
         _flag_layer(overrides or {}, problems),
     )
     problems.raise_any()
@@ -235,12 +173,12 @@ def _file_layer(config: Path | None, problems: _Problems) -> Layer:
     return Layer("file", values, dict.fromkeys(values, str(path)))
 
 
-def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
-    keys = {_env_name(key): key for key in (*_flatten(Settings().model_dump()), *ALIASES)}
+def _env_layer(environ: Mapping[str, str], settings: Iterable[str], problems: _Problems) -> Layer:
+    keys = {_env_name(key): key for key in (*settings, *ALIASES)}
     named = {name.removeprefix(PREFIX).replace("__", "_"): key for name, key in keys.items()}
     known = keys | {name: key for name, key in named.items() if name.startswith(SPEC_053)}
     values, places = dict[str, str](), dict[str, str]()
-    # Ours come last: what they say wins.
+    # Ours come last, so their values win.
     for name, value in sorted(environ.items(), key=lambda item: item[0].startswith(PREFIX)):
         if not name.upper().startswith((PREFIX, SPEC_053)) or name.upper() in RESERVED:
             continue
@@ -263,7 +201,7 @@ def _validated_env(
         problems.add(f"environment: {places[alias]}", _differs(first))
     try:
         # Without the validator of `Settings`: what that returns is no longer read as strings.
-        model = _SettingsFields.model_validate_strings(resolved(given))
+        model = TopLevel.model_validate_strings(resolved(given))
         typed = _flatten(model.model_dump(exclude_unset=True))
     except ValidationError as error:
         _report(error, lambda key: f"environment: {places.get(key, _env_name(key))}", problems)
@@ -336,7 +274,7 @@ def _parse_yaml(text: str, path: str, problems: _Problems) -> object:
 
 
 class _Loader(yaml.SafeLoader):
-    """Notes duplicate keys, of which PyYAML would silently keep the last."""
+    """YAML loader that notes duplicate keys, of which PyYAML would silently keep the last."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -372,12 +310,14 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
         path.append(part)
         info = model.model_fields.get(part)
         if info is None:
-            return ".".join(path), f"unknown key{_did_you_mean(part, _keys(model, path[:-1]))}"
+            return ".".join(path), f"unknown key{_what_was_meant(path, model)}"
         block = _block(info)
         if block is None:
-            # What follows in `loc` names a branch of a union, which is no key.
-            return ".".join(path), _must_be(info.description, detail["input"])
+            # The rest of `loc` names a branch of a union, which is no key.
+            return ".".join(path), _must_be(info.description or _shown(info), detail["input"])
         model = block
+    if detail["type"] in {"value_error", "assertion_error"}:
+        return ".".join(path), detail["msg"]  # by a validator of another package's block
     return ".".join(path), _must_be("a block of keys", detail["input"])
 
 
@@ -390,6 +330,23 @@ def _keys(model: type[BaseModel], blocks: Sequence[str]) -> list[str]:
     prefix = ".".join([*blocks, ""])
     aliases = [alias.removeprefix(prefix) for alias in ALIASES if alias.startswith(prefix)]
     return [*model.model_fields, *(alias for alias in aliases if prefix and "." not in alias)]
+
+
+def _what_was_meant(path: Sequence[str], model: type[BaseModel]) -> str:
+    """Return a hint on an unknown key, the last of a path."""
+    *parents, key = path
+    if not parents and key in other_backends().model_fields:
+        return f", did you mean backends.{key}?"
+    if parents == ["backends"] and key in Settings.model_fields:
+        return f", did you mean {key}?"
+    if parents == ["backends"] and key in map(block_key, [*installed(), *installed(TEXT_GROUP)]):
+        return ": the backend has no settings, or does not load (veridical doctor says which)"
+    return _did_you_mean(key, _keys(model, parents))
+
+
+def _shown(info: FieldInfo) -> str:
+    """Return the type of a value without a description."""
+    return getattr(info.annotation, "__name__", str(info.annotation))
 
 
 def _must_be(expected: str | None, value: object) -> str:
@@ -429,8 +386,10 @@ def _flatten(
 
 
 def _block(info: FieldInfo) -> type[SettingsBlock] | None:
-    """Return the block that a key stands for; None if it is a value."""
+    """Return the block of a key; None if it is a value."""
     kind = info.annotation
+    if kind is OtherBackends:
+        return other_backends()
     return kind if isinstance(kind, type) and issubclass(kind, SettingsBlock) else None
 
 

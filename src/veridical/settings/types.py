@@ -1,4 +1,4 @@
-"""The values a setting may have. A description completes the sentence "must be ..." of an error."""
+"""Types of setting values. A description completes the sentence "must be ..." of an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import (
     AllowInfNan,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
     StrictBool,
@@ -16,6 +18,13 @@ from pydantic import (
     StrictInt,
     StrictStr,
 )
+
+
+class SettingsBlock(BaseModel):
+    """Group of settings under one key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
 
 Probability = Annotated[
     StrictFloat, AllowInfNan(False), Field(ge=0, le=1, description="a number from 0 to 1")
@@ -82,7 +91,7 @@ def _described(name: str, description: object) -> bool:
 
 
 def json_object(value: object) -> object:
-    """Return what can be sent as JSON; text, as in the environment, is JSON itself."""
+    """Return a JSON-serialisable value; text, as in the environment, is JSON itself."""
     value = json.loads(value) if isinstance(value, str) else value
     try:
         json.dumps(value, allow_nan=False)

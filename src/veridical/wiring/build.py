@@ -1,10 +1,12 @@
-"""Settings -> Verifier: the only wiring. Backends are found by entry point."""
+"""Construction of verifiers, backends, text models, stores and memories from the settings.
+
+Backends and text models are found by entry point.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -12,14 +14,26 @@ from pydantic import SecretStr
 from veridical.core.ports import Backend, TextModel, claims_per_request_of
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.aliases import resolve_alias
+from veridical.settings.installed import (
+    GROUP,
+    TEXT_GROUP,
+    backend_spec,
+    block_key,
+    find,
+    installed,
+    text_model_spec,
+)
+from veridical.settings.types import SettingsBlock
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
+    from importlib.metadata import EntryPoint
 
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
+    from veridical.core.specs import BackendSpec, TextModelSpec
     from veridical.memory import Memory
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
@@ -29,25 +43,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-GROUP = "veridical.backends"
-TEXT_GROUP = "veridical.text_models"
-LOCAL = frozenset({"embedded"})
-"""Backends that answer in this process at once: of the wrappers only the cache makes sense."""
-
-FREE = frozenset({"embedded", "gguf"})
-"""Backends and text models that run on one's own machine, in this process: they cost nothing."""
-
 IN_STORE = ":store:"
 """The path of a cache that is in the database."""
-
-SAMPLED = frozenset({"anthropic", "openai"})
-"""Backends that take `threshold`, for samples; their text models take `price`."""
-
-PRICED = SAMPLED | {"openai-decisions", "systemone"}
-"""Backends that take `price`."""
-
-TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
-"""What the block of a backend says that holds for the text model of the same name, too."""
 
 
 def build_verifier(
@@ -57,9 +54,9 @@ def build_verifier(
     policy: Policy | None = None,
     operation: Operation = "check",
 ) -> Verifier:
-    """Return the verifier that the settings describe; `backend` and `policy` override theirs.
+    """Return the verifier of the settings; `backend` and `policy` override theirs.
 
-    `operation` says what it is for, and with that who is asked and how long estimates are kept.
+    `operation` is its purpose; the backend and the lifetime of cached estimates depend on it.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -73,7 +70,7 @@ def build_verifier(
 
 
 def backend_of(settings: Settings, operation: Operation) -> str:
-    """Return the name of who is asked in an operation."""
+    """Return the name of the backend for an operation."""
     if operation == "check":
         return settings.backend
     if operation == "output" and settings.verification.verification_model is not None:
@@ -82,7 +79,7 @@ def backend_of(settings: Settings, operation: Operation) -> str:
 
 
 def _claims_model(settings: Settings) -> TextModel | None:
-    """Return the text model that takes answers apart; None leaves that to the rules."""
+    """Return the text model for claim extraction; None if rules extract claims."""
     named, timeout_s = settings.claims.model, settings.claims.timeout_s
     return None if named is None else build_text_model(settings, named, timeout_s=timeout_s)
 
@@ -92,10 +89,10 @@ def build_backend(
 ) -> Backend:
     """Return a backend by its name `NAME[:MODEL]`, with the cache, limits and retries configured.
 
-    It is read with the threshold and temperature that the file `calibration` has for it.
-    One that is built already is returned as it is. `operation` decides what `configurable` stands
-    for, and how long estimates are kept. `ConfigurationError` if no backend of that name is
-    installed, or if it is not set up.
+    Its threshold and temperature are from the file `calibration`, if it has any for the
+    backend. A backend object is returned as it is. `operation` resolves `configurable` to a
+    backend and sets the lifetime of cached estimates. `ConfigurationError` if no backend of that
+    name is installed, or if it is not set up.
     """
     if isinstance(backend, Backend):
         return backend
@@ -108,8 +105,16 @@ def build_backend(
         settings = settings.for_host()
     if name == "cascade":
         return _cascade(settings, operation, model or None)
-    created = _wrapped(settings, name, _create(settings, name, model or None))
-    return _calibrated(settings, created)
+    spec = backend_spec(_installed(GROUP, "backend", name, "cascade"))
+    block = _block(settings, name, spec)
+    created = _create(settings, spec, block, model or None)
+    return _calibrated(settings, _wrapped(settings, spec, block, created))
+
+
+def is_instant(backend: Backend) -> bool:
+    """Return whether the spec of a backend has `instant`."""
+    entry = installed().get(backend.info.name)
+    return entry is not None and backend_spec(entry).instant
 
 
 def build_text_model(
@@ -117,8 +122,8 @@ def build_text_model(
 ) -> TextModel:
     """Return a text model by its name `NAME[:MODEL]`, with the limits and retries configured.
 
-    One that is built already is returned as it is. What it writes is cached if `cache.texts` is on.
-    `timeout_s` is what one text may take (default: `extraction.timeout_s`).
+    A text model object is returned as it is. Its texts are cached if `cache.texts` is on.
+    `timeout_s` is the time limit of one text in seconds (default: `extraction.timeout_s`).
     `ConfigurationError` if none of that name is installed, or if it is not set up.
     """
     if isinstance(model, TextModel):
@@ -128,17 +133,18 @@ def build_text_model(
         raise ConfigurationError(msg, hint="Name one: openai:MODEL")
     named = resolve_alias(model, aliases=settings.aliases.model_dump(), operation="check")
     name, _, of = named.partition(":")
-    found = _installed(TEXT_GROUP, "text model", name)
-    options = {key: value for key, value in _options(settings, name).items() if key in TEXT_OPTIONS}
-    if name in SAMPLED:
-        options["price"] = _priced(settings, name, lambda: created.info.model)
+    spec = text_model_spec(_installed(TEXT_GROUP, "text model", name))
+    block = _block(settings, name, spec)
+    options = _options(block, spec.options)
+    if spec.priced:
+        options["price"] = _priced(settings, spec, lambda: created.info.model)
     options["timeout_s"] = settings.extraction.timeout_s if timeout_s is None else timeout_s
-    created: TextModel = found(of or None, threads=settings.threads, **options)
-    return _wrapped_text_model(settings, name, created)
+    created = spec.create(of or None, threads=settings.threads, **options)
+    return _wrapped_text_model(settings, spec, block, created)
 
 
 def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
-    """Return both backends, each in its own wrappers, one behind the other."""
+    """Return the cascade of both backends, each in its own wrappers."""
     from veridical.pipeline.inference.cascade import create
 
     block = settings.cascade
@@ -161,104 +167,125 @@ def _part(settings: Settings, which: str, operation: Operation) -> str:
     return named
 
 
-def _create(settings: Settings, name: str, model: str | None) -> Backend:
-    found = _installed(GROUP, "backend", name, "cascade")
-    options = _options(settings, name)
-    if name in PRICED:
-        options["price"] = _priced(settings, name, lambda: created.info.model)
-    created: Backend = found(model, threads=settings.threads, **options)
+def _create(
+    settings: Settings, spec: BackendSpec, block: SettingsBlock | None, model: str | None
+) -> Backend:
+    options, threshold = _options(block), settings.policy.support_threshold
+    if spec.sampled and threshold is not None and 0 < threshold < 1:
+        options["threshold"] = threshold
+    if spec.priced:
+        options["price"] = _priced(settings, spec, lambda: created.info.model)
+    created = spec.create(model, threads=settings.threads, **options)
     return created
 
 
-def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., Any]:
-    """Return the function that makes what goes by a name in a group of entry points."""
-    found = {entry.name: entry for entry in entry_points(group=group)}
-    if name not in found:
+def _installed(group: str, what: str, name: str, *others: str) -> EntryPoint:
+    """Return the entry point of a name; `others` are names that have none."""
+    entry = find(group, name)
+    if entry is None:
         msg = f"there is no {what} named {name!r}"
-        known = ", ".join(sorted([*found, *others]))
+        known = ", ".join(sorted([*installed(group), *others]))
         raise ConfigurationError(msg, hint=f"Installed here: {known}")
-    create: Callable[..., Any] = found[name].load()
-    return create
+    return entry
 
 
 def _priced(
-    settings: Settings, name: str, model: Callable[[], str]
+    settings: Settings, spec: BackendSpec | TextModelSpec, model: Callable[[], str]
 ) -> Callable[[Usage], float | None]:
-    """Return what a request costs, by the model's full name, which only the model knows.
+    """Return the cost of a request, by the model's full name, which only the model knows.
 
     `haiku` has no price.
     """
     from veridical.pipeline.inference.prices import cost_usd
 
-    if name in FREE:
+    if spec.in_process:
         return lambda _: 0.0
     table = prices(settings)
     return lambda usage: cost_usd(model(), usage, table)
 
 
-def _options(settings: Settings, name: str) -> dict[str, Any]:
-    """Return what the settings say of a backend; those that have no block have no options."""
-    block = getattr(settings, name.replace("-", "_"), None)
-    values = {key: value for key, value in dict(block or {}).items() if value is not None}
-    options = {
+def _block(
+    settings: Settings, name: str, spec: BackendSpec | TextModelSpec
+) -> SettingsBlock | None:
+    """Return the settings of a backend or text model; None if it has none."""
+    if isinstance(spec.settings, str):
+        block = getattr(settings, spec.settings, None)
+        if not isinstance(block, SettingsBlock):
+            msg = f"{name!r} has its settings in {spec.settings!r}, which is no block of them"
+            raise ConfigurationError(msg, hint="docs/backends.md, Write your own backend")
+        return block
+    own: SettingsBlock | None = getattr(settings.backends, block_key(name), None)
+    return spec.settings() if own is None and spec.settings is not None else own
+
+
+def _options(block: SettingsBlock | None, taken: Container[str] | None = None) -> dict[str, Any]:
+    """Return the settings that are not null, those `taken` (default: all), secrets as text."""
+    values = {
+        key: value
+        for key, value in dict(block or {}).items()
+        if value is not None and (taken is None or key in taken)
+    }
+    return {
         key: value.get_secret_value() if isinstance(value, SecretStr) else value
         for key, value in values.items()
     }
-    threshold = settings.policy.support_threshold
-    if name in SAMPLED and threshold is not None and 0 < threshold < 1:
-        options["threshold"] = threshold
-    return options
 
 
-def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
+def _wrapped(
+    settings: Settings, spec: BackendSpec, block: SettingsBlock | None, backend: Backend
+) -> Backend:
     from veridical.pipeline.inference.wrappers import wrap
 
-    if name in LOCAL:
+    if spec.instant:
         return wrap(backend, **_cache(settings))
     return wrap(
         backend,
         **_cache(settings),
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        at_once=_concurrency(settings, name),
-        **_paid(settings, name, backend),
+        at_once=_concurrency(block),
+        **_paid(settings, spec, backend),
         batch=claims_per_request_of(backend),
     )
 
 
-def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> TextModel:
+def _wrapped_text_model(
+    settings: Settings, spec: TextModelSpec, block: SettingsBlock | None, model: TextModel
+) -> TextModel:
     """Return a text model in the same wrappers.
 
-    One in this process writes one text at a time, and the same again: it has no use for attempts
-    and rates. Services wait for a free one of `concurrency` as long as that takes: a text may be
-    minutes under way, and a deadline is what bounds it.
+    A model in this process writes one text at a time and is deterministic: it needs no retries and
+    rates. Requests to services wait for one of `concurrency` slots without a limit: a text may
+    take minutes, and the deadline bounds it.
     """
     from veridical.pipeline.inference.wrappers import wrap_text_model
 
     kept = _cache(settings) if settings.cache.texts else {}
-    if name in FREE:
+    if spec.in_process:
         return wrap_text_model(model, **kept, deadline_s=settings.requests.deadline_s)
     return wrap_text_model(
         model,
         **kept,
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        concurrency=_concurrency(settings, name),
+        concurrency=_concurrency(block),
         slot_wait_s=math.inf,
-        **_paid(settings, name, model),
+        **_paid(settings, spec, model),
     )
 
 
-def _concurrency(settings: Settings, name: str) -> int | None:
-    """Return how many requests may be under way at once; None if the settings do not say it."""
-    return getattr(getattr(settings, name.replace("-", "_"), None), "concurrency", None)
+def _concurrency(block: SettingsBlock | None) -> int | None:
+    """Return the limit of concurrent requests; None if the settings have none."""
+    return getattr(block, "concurrency", None)
 
 
-def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
-    """Return what a budget has to know: what a request costs, and how many there may be."""
+def _paid(
+    settings: Settings, spec: BackendSpec | TextModelSpec, asked: Backend | TextModel
+) -> dict[str, Any]:
+    """Return the inputs of a budget: the price of a request, and the bound on its usage."""
     from veridical.pipeline.inference.prices import dearest, usage_bound
 
-    price = dearest(_priced(settings, name, lambda: asked.info.model))
+    price = dearest(_priced(settings, spec, lambda: asked.info.model))
     return {"price": price, "most": lambda: usage_bound(asked)}
 
 
@@ -279,7 +306,7 @@ def _cache_table(settings: Settings) -> CacheTable:
 
 
 def _service(requests: RequestSettings) -> dict[str, Any]:
-    """Return how a service is asked that may be slow, busy, down and paid."""
+    """Return the request options of a service, which may be slow, busy, down and paid."""
     return {
         "attempts": requests.attempts,
         "requests_per_minute": requests.per_minute,
@@ -292,7 +319,7 @@ def _service(requests: RequestSettings) -> dict[str, Any]:
 
 
 def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
-    """Return the database that the settings name; it is opened when first used.
+    """Return the database of the settings; it is opened when first used.
 
     A write to SQLite waits up to `wait_s` seconds for others (default: half a minute).
     """
@@ -303,10 +330,10 @@ def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
 
 
 def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
-    """Return the memory that the settings describe, in their database.
+    """Return the memory of the settings, in their database.
 
-    `gate` says whether facts are verified before they are stored (default: if the settings say so,
-    by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
+    With `gate` facts are verified before they are stored (default: by `hallucination.enabled` and
+    `hallucination.memory_gate.enabled`).
     """
     from veridical.memory import GatePolicy, Memory, MemoryGate
     from veridical.memory.gate import TIMEOUT_S
@@ -334,7 +361,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
 
 
 def build_embeddings(settings: Settings) -> EmbeddingModel | None:
-    """Return the embedding model that the settings name; None if they name none."""
+    """Return the embedding model of the settings; None if they name none."""
     block = settings.embeddings
     if block.model is None:
         return None
@@ -351,9 +378,9 @@ def build_embeddings(settings: Settings) -> EmbeddingModel | None:
 
 
 def hallucination_backend(settings: Settings, operation: Operation) -> str:
-    """Return who a host asks by itself; what is configurable is so for each operation.
+    """Return the backend of a host's automatic checks; `configurable` is resolved by operation.
 
-    `default` stands in where there is no type, or nothing that its type stands for.
+    `default` is used where there is no type, or its type has no backend.
     """
     block, aliases = settings.hallucination.backend, settings.aliases.model_dump()
     default = block.default or settings.backend
@@ -371,7 +398,7 @@ def _closing(memory: Memory, *parts: object) -> Memory:
 
 
 def _calibrated(settings: Settings, backend: Backend) -> Backend:
-    """Return the backend as the file `calibration` reads it; as it is if it has nothing for it."""
+    """Return the backend with its entry of the file `calibration`; as it is without one."""
     if settings.calibration is None:
         return backend
     from veridical.pipeline.inference.wrappers.calibrated import Calibrated
@@ -391,22 +418,22 @@ def _calibrated(settings: Settings, backend: Backend) -> Backend:
 
 
 def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
-    """Return what the file `calibration` holds, by fingerprint of the backend, if one is set.
+    """Return the content of the file `calibration`, by fingerprint of the backend.
 
-    `ConfigurationError` if it cannot be read or is no calibration file.
+    Empty if none is set. `ConfigurationError` if it cannot be read or is no calibration file.
     """
     return {} if settings.calibration is None else read_calibrations(settings.calibration)
 
 
 def read_calibrations(path: str) -> Mapping[str, Recalibration]:
-    """Return what a calibration file holds; errors as those of `calibrations`."""
+    """Return the content of a calibration file; errors as for `calibrations`."""
     from veridical.pipeline.inference.wrappers.calibrated import read
 
     return read(path)
 
 
 def prices(settings: Settings) -> Mapping[str, Price]:
-    """Return the prices in force: those shipped, and those of the file `prices` over them."""
+    """Return the prices in force: the shipped ones, overridden by the file `prices`."""
     from veridical.pipeline.inference.prices import price_table, read_prices
 
     own = None if settings.prices is None else read_prices(settings.prices)

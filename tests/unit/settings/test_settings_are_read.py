@@ -1,4 +1,4 @@
-"""A setting that nothing reads is a promise that nobody keeps: every key is read by something."""
+"""Every key of the settings is read by the code."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ import veridical
 from veridical.settings import Settings, load_layers
 from veridical.settings.aliases import ALIASES
 from veridical.settings.blocks import DecisionSettings, PolicySettings, VerificationSettings
+from veridical.settings.installed import backend_spec, installed
 
 PACKAGE = Path(veridical.__file__).parent
 
-AS_A_WHOLE = {
-    # `wiring.build._options` hands a block to the backend of its name; its `create` takes each key
-    # as an argument (and raises for one that it does not know).
-    "openai": "pipeline/inference/openai_chat.py",
-    "openai_decisions": "pipeline/inference/openai_decisions.py",
-    "systemone": "pipeline/inference/systemone.py",
-    "anthropic": "pipeline/inference/claude.py",
-    "gguf": "pipeline/inference/gguf.py",
+
+def blocks_of_backends() -> dict[str, str]:
+    """Return, by block, the module whose `create` takes each of its keys as an argument."""
+    own = (entry for entry in installed().values() if entry.value.startswith("veridical."))
+    modules = {backend_spec(entry).settings: entry.module for entry in own}
+    return {
+        block: module.removeprefix("veridical.").replace(".", "/") + ".py"
+        for block, module in modules.items()
+        if isinstance(block, str)
+    }
+
+
+AS_A_WHOLE = blocks_of_backends() | {
     # `Settings.to_policy` makes a `Policy` of the block, `VerificationConfig.of` a configuration.
     "policy": "core/policy.py",
     "verification": "orchestrator/config.py",
@@ -36,7 +42,7 @@ AS_A_WHOLE = {
 
 @cache
 def attributes(path: Path) -> frozenset[str]:
-    """Return the attributes that a file reads, outside of what sets them."""
+    """Return the attributes that a file reads, not the ones it sets."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     read = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return frozenset(node.attr for node in read if isinstance(node.ctx, ast.Load))
@@ -65,7 +71,7 @@ def keys() -> Iterator[str]:
 
 
 def is_read(key: str) -> bool:
-    """Say whether something outside of the settings reads a key, or hands on its block."""
+    """Return whether code outside of the settings reads a key, or passes on its block."""
     block, _, rest = key.partition(".")
     *_, parent, name = ["", *key.split(".")]
     if block in AS_A_WHOLE:

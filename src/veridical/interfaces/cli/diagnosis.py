@@ -1,4 +1,4 @@
-"""What `veridical doctor` finds out: the installation, which backends and text models work."""
+"""Diagnosis for `veridical doctor`: the installation, usable backends and text models."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -18,13 +18,14 @@ from veridical.core.measurements import TextRequest, Unmeasured
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
 from veridical.pipeline.inference.aliases import MEANINGS
 from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
+from veridical.pipeline.inference.embedded import BACKEND as EMBEDDED
 from veridical.pipeline.inference.health import TIMEOUT_S, check_up
 from veridical.pipeline.inference.probing import Probe
-from veridical.wiring.build import GROUP, TEXT_GROUP, build_backend, build_text_model
+from veridical.settings.installed import TEXT_GROUP, backend_spec, installed
+from veridical.wiring.build import build_backend, build_text_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from importlib.metadata import EntryPoint
 
     from veridical.core.ports import Backend, TextModel
     from veridical.settings import Settings
@@ -41,7 +42,7 @@ _T = TypeVar("_T")
 
 
 class ProbeState(StrEnum):
-    """How far a backend or text model came."""
+    """Result of the probe of a backend or text model."""
 
     USABLE = "usable"
     NOT_ASKED = "not_asked"
@@ -52,13 +53,14 @@ class ProbeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackendFinding:
-    """One backend: whether it can be used, and if not, what to do (`hint`).
+    """Finding on one backend: its usability, and the remedy if unusable (`hint`).
 
-    `calibration` says whether the file that is configured has something for this backend; None if
-    there is no file, or the backend was not asked. `support_threshold` is the one in force.
+    `calibration` is true if the configured file has an entry for this backend; None if there is no
+    file, or the backend was not asked. `support_threshold` is the one in force.
 
     `logprobs` is None where it is unknown or the estimator has no use for them. `package` is the
-    distribution that brings the backend; `latency_ms` what the question took, loading included.
+    distribution that provides the backend; `latency_ms` the duration of the question, loading
+    included.
     """
 
     name: str
@@ -77,7 +79,7 @@ class BackendFinding:
 
 @dataclass(frozen=True, slots=True)
 class TextModelFinding:
-    """One text model; the fields mean what they do for a backend."""
+    """Finding on one text model; the fields are the same as for a backend."""
 
     name: str
     configured: bool
@@ -91,7 +93,7 @@ class TextModelFinding:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The embedded verifier's weights; `verified` if both files have the checksums of the card."""
+    """Weights of the embedded verifier; `verified` if both files have the checksums of the card."""
 
     model: str
     verified: bool
@@ -100,7 +102,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An optional part of the package, and which of its distributions are missing."""
+    """Optional part of the package, and its missing distributions."""
 
     name: str
     installed: bool
@@ -109,7 +111,7 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What runs here."""
+    """Versions and parts of the installation."""
 
     version: str
     python: str
@@ -122,7 +124,7 @@ class Installation:
 
 
 def look_around(settings: Settings) -> Installation:
-    """Return what is installed; reads and hashes the weights, loads none of them."""
+    """Return the state of the installation; hashes the weights, loads none of them."""
     name, _, model = settings.backend.partition(":")
     processors = _usable_processors()
     return Installation(
@@ -132,32 +134,32 @@ def look_around(settings: Settings) -> Installation:
         onnxruntime=_version("onnxruntime"),
         processors=processors,
         threads=settings.threads or processors,
-        weights=_weights((model if name == "embedded" else "") or DEFAULT_MODEL),
+        weights=_weights((model if _is_embedded(name) else "") or DEFAULT_MODEL),
         extras=_extras(requires("veridical") or []),
     )
 
 
 def look_at_all(settings: Settings) -> list[BackendFinding]:
-    """Look at every backend that is installed; only the configured one is asked a question.
+    """Return findings on every installed backend; only the configured one is asked a question.
 
     `ConfigurationError` if no backend of the configured name is installed.
     """
     configured = settings.backend.partition(":")[0]
-    others = sorted(_installed().keys() - {configured})
+    others = sorted(installed().keys() - {configured})
     return [look_at(settings), *(_look(settings, name, asked=False) for name in others)]
 
 
 def look_at(settings: Settings) -> BackendFinding:
-    """Look at the configured backend, and ask it one tiny question.
+    """Return the finding on the configured backend, which is asked one tiny question.
 
-    `ConfigurationError` if no backend of its name is installed; all else is in the finding.
+    `ConfigurationError` if no backend of its name is installed; other failures are in the finding.
     """
     return _look(settings, settings.backend, asked=True)
 
 
 def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
     name = backend.partition(":")[0]
-    entry = _installed().get(name)
+    entry = installed().get(name)
     finding = partial(
         BackendFinding,
         name=name,
@@ -199,19 +201,19 @@ def _calibration(
 
 
 def look_at_text_models(settings: Settings) -> list[TextModelFinding]:
-    """Look at every text model that is installed; only the configured one is asked a question.
+    """Return findings on all installed text models; only the configured one is asked a question.
 
     One that is configured but not installed is among them, as not set up.
     """
     configured = settings.text_model or settings.extraction.backend
-    others = sorted(_installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
+    others = sorted(installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
     first = [] if configured is None else [_look_at_text_model(settings, configured, asked=True)]
     return [*first, *(_look_at_text_model(settings, name, asked=False) for name in others)]
 
 
 def _look_at_text_model(settings: Settings, named: str, *, asked: bool) -> TextModelFinding:
     name = named.partition(":")[0]
-    entry = _installed(TEXT_GROUP).get(name)
+    entry = installed(TEXT_GROUP).get(name)
     package = entry.dist.name if entry and entry.dist else None
     finding = partial(TextModelFinding, name=name, configured=asked, package=package)
     try:
@@ -238,7 +240,7 @@ async def _ask_for_text(model: TextModel) -> Probe:
 
 
 def _obstacle(error: Exception) -> dict[str, Any]:
-    """Return what keeps something from being used, and what to do."""
+    """Return the obstacle to the use of something, and the remedy."""
     if not isinstance(error, VeridicalError):
         return {"state": ProbeState.NOT_USABLE, "detail": f"it raised {type(error).__name__}"}
     states = {
@@ -256,8 +258,12 @@ def _timed(ask: Callable[[_T], Awaitable[Probe]], subject: _T) -> tuple[Probe, f
     return probe, (perf_counter() - started) * 1000
 
 
-def _installed(group: str = GROUP) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+def _is_embedded(name: str) -> bool:
+    entry = installed().get(name)
+    try:
+        return entry is not None and backend_spec(entry) == EMBEDDED
+    except Exception:  # noqa: BLE001 -- a backend of somebody else's may raise anything
+        return False
 
 
 def _weights(model: str) -> Weights:

@@ -23,6 +23,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import TextModelSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.gguf import file_digest, processors
@@ -56,8 +57,13 @@ def create(
     return GgufText(load, timeout_s=timeout_s)
 
 
+TEXT_MODEL = TextModelSpec(
+    create, settings="gguf", options=frozenset({"context_tokens"}), in_process=True
+)
+
+
 class GgufText:
-    """Texts of a model in this process, one at a time; `timeout_s` is what one may take."""
+    """Texts of a model in this process, one at a time; `timeout_s` is the limit of each."""
 
     def __init__(self, load: Load, *, timeout_s: float) -> None:
         xllamacpp()  # if it is missing, that is to be known at once
@@ -68,7 +74,7 @@ class GgufText:
         self.fingerprint = repr((file_digest(load.path), load.context_tokens))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes; a request given up ends after the batch under way.
+        """Return the model's text; an abandoned request ends after the batch under way.
 
         `BackendError` if the file cannot be loaded.
         """
@@ -95,7 +101,7 @@ class GgufText:
         )
 
     def close(self) -> None:
-        """Let go of the model; see `Gguf.close`."""
+        """Release the model; see `Gguf.close`."""
         self._engine = None
 
     def _write(
