@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.audit.values import StepCitation
-    from veridical.core.epistemic import StepLabel
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
+    from veridical.core.status_table import StepLabel
     from veridical.traces.values import Trace as GoalTrace
     from veridical.verification.verifier import Verifier
 

@@ -10,11 +10,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from veridical.audit.values import Cited, Soundness
-from veridical.core.status_table import VIEWS
+from veridical.core.status_table import STATUS_TABLE
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.epistemic import (
     QUIET,
-    STYLES,
     Layout,
     columns,
     cut,
@@ -22,7 +21,7 @@ from veridical.pipeline.reports.epistemic import (
     spoken_rule,
     tone_of,
 )
-from veridical.pipeline.reports.templates import content_policy, resource, template
+from veridical.pipeline.reports.templates import content_policy, page_style, resource, template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +71,7 @@ class AuditLayout(Layout):
         table = columns("", "step", "label", "p1", "gap", "", "why")
         for step in audit.steps[:_STEPS]:
             tone = tone_of(step.verification)
-            style = STYLES[tone]
+            style = phrases.style(tone)
             table.add_row(
                 self._ink(self._mark(tone), style),
                 self._ink(step.id, style),
@@ -91,9 +90,9 @@ class AuditLayout(Layout):
     @staticmethod
     def _audit_style(audit: TraceAudit) -> str:
         if audit.overall is not None and audit.overall.soundness.value == "UNAUDITABLE":
-            return STYLES["undetermined"]
+            return phrases.style("undetermined")
         valid = audit.overall is None or audit.overall.soundness.value == "VALID"
-        return STYLES["supported" if valid and audit.first_error is None else "contradicted"]
+        return phrases.style("supported" if valid and audit.first_error is None else "contradicted")
 
 
 def _step_rule(step: StepAudit) -> str:
@@ -146,9 +145,8 @@ class _Row:
 
     @property
     def action(self) -> str | None:
-        return (
-            None if self.step.label == "ENTAILED" else VIEWS[self.step.verification.status].action
-        )
+        row = STATUS_TABLE[self.step.verification.status]
+        return None if self.step.label == "ENTAILED" else row.action
 
     @property
     def claims(self) -> tuple[_Claim, ...]:
@@ -196,8 +194,7 @@ class _Claim:
 
 def to_html(audit: TraceAudit) -> str:
     """Return the audit as one HTML page: no other file, no network, no script."""
-    css = resource("veridical.pipeline.reports", "page.css")
-    css += resource("veridical.audit", "audit.css")
+    css = page_style() + resource("veridical.audit", "audit.css")
     head, *counts = audit.overview()
     first = audit.first_error
     return template("veridical.audit", "audit.html.j2").render(

@@ -15,8 +15,9 @@ from veridical.core.printing import number, one_line, usd
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from veridical.core.epistemic import ClaimVerification, StepLabel
+    from veridical.core.epistemic import ClaimVerification
     from veridical.core.printing import Document
+    from veridical.core.status_table import StepLabel
 
 
 class Cited(StrEnum):

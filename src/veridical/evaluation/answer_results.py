@@ -12,6 +12,7 @@ from veridical.core.verdicts import Certainty, Status
 from veridical.evaluation.baselines import content_overlap
 from veridical.evaluation.bootstrap import Resampling, interval
 from veridical.evaluation.metrics import auroc, share
+from veridical.evaluation.results import DECIDED_BY_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 LENGTHS = (100, 200, 300)
 """Bounds, in characters, between the groups of claims by length."""
-
-DECIDED_BY_RULE = {Status.PHANTOM_CITATION, Status.UNVERIFIABLE}
 
 
 class AnswerVerifier(Protocol):

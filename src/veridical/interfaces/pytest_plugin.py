@@ -121,7 +121,7 @@ def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None 
 
 
 def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdict, not imported here
-    from veridical.core.status_table import view
+    from veridical.core.status_table import row_of
     from veridical.pipeline.reports import phrases
     from veridical.pipeline.reports.escaping import one_line
     from veridical.pipeline.reports.positions import Lines
@@ -137,7 +137,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
         lines.append(
             f"    {evidence.role.value} {evidence.source}{line}: “{one_line(evidence.text)}”"
         )
-    if action := view(verdict).action:
+    if action := row_of(verdict).action:
         lines.append(f"    → {action}.")
     return lines
 

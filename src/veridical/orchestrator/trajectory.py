@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.core.hashing import short_hash
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ class Recorder:
         what: Event = {
             "claim": verdict.claim.id,
             "status": verdict.status,
-            "gap_type": view(verdict).gap_type,
+            "gap_type": row_of(verdict).gap_type,
             "gap_bits": _number(verdict.budget.gap_bits),
             "critical": verdict in attempt.critical,
             "evidence": [piece.source for piece in verdict.evidence],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from veridical.core.assessment import Outcome
-from veridical.core.epistemic import ClaimVerification, EpistemicGap
+from veridical.core.epistemic import ClaimVerification, EpistemicGap, Severity
 from veridical.core.measurements import Taken
 from veridical.core.printing import number, one_line, usd
-from veridical.core.status_table import VIEWS
+from veridical.core.status_table import STATUS_TABLE, GapType
 from veridical.core.types import Span
 from veridical.core.verdicts import Certainty, EvidenceSpan, Note, Role, Status
 from veridical.traces.values import EdgeLabel, label_of
@@ -144,7 +144,7 @@ class ClaimRecord:
             return self.latest.gap
         if not self.phantoms:
             return None
-        action = VIEWS[Status.PHANTOM_CITATION].action or ""
+        action = STATUS_TABLE[Status.PHANTOM_CITATION].action or ""
         return EpistemicGap(self.id, self.text, "phantom_citation", None, action, "critical")
 
     def body(self) -> Document:
@@ -376,9 +376,8 @@ def _verification(body: Mapping[str, Any]) -> ClaimVerification:
 
 
 def _gap(body: Mapping[str, Any]) -> EpistemicGap:
-    kinds = {view.gap_type for view in VIEWS.values()} - {None}
-    kinds |= {"over_extrapolation", "evidence_independent"}
-    if body["gap_type"] not in kinds or body["severity"] not in {"critical", "major", "minor"}:
+    kinds, severities = get_args(GapType), get_args(Severity)
+    if body["gap_type"] not in kinds or body["severity"] not in severities:
         raise ValueError
     return EpistemicGap(
         claim_id=_text(body["claim_id"]),

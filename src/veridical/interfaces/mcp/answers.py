@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from veridical.core.measurements import Estimate, Unmeasured
-from veridical.core.status_table import view
+from veridical.core.status_table import STATUS_TABLE, row_of
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ class ClaimAnswer(Output):
 
     text: Cut
     status: str = Field(
-        description="supported, contradicted, unsupported (the evidence does not say), "
-        "partially_supported, phantom_citation (cites what does not exist), unverifiable, "
-        "or undetermined (could not be measured: neither right nor wrong)"
+        description=" ".join(f"{status}: {row.meaning}" for status, row in STATUS_TABLE.items())
     )
     flagged: bool = Field(description="Whether it did not come out as supported.")
     certainty: str = Field(
@@ -239,7 +237,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
 
 def _do(verdict: Verdict) -> str | None:
     """Return what to do about a claim; of what is not sure, to look first."""
-    action = view(verdict).action
+    action = row_of(verdict).action
     if not verdict.please_look:
         return action
     look = "Not sure: look at the evidence yourself"

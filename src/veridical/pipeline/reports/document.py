@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _hint(found: EvidenceMap | None) -> Document:
 
 
 def _judged(verdict: Verdict) -> Document:
-    words = view(verdict)
+    words = row_of(verdict)
     return {
         "status": verdict.status.value,
         "rule": verdict.rule,

@@ -19,10 +19,11 @@ from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
-from veridical.core.status_table import VIEWS
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.types import Claim, Exclusion, Skip, Span
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.reports import phrases
+from veridical.pipeline.reports.templates import page_style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,6 @@ _FILES = (
     "app.js", "bits.js", "card.js", "dom.js", "exports.js", "form.js", "marks.js", "opened.js",
     "sarif.js", "service.js", "style.css", "text.js", "view.js", "words.js",
 )  # fmt: skip
-_SHARED = {"report.css": ("veridical.pipeline.reports", "page.css")}
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -64,8 +64,7 @@ def build_page_router() -> APIRouter:
     for name in _FILES:
         content = _read("veridical.interfaces.http.page", name)
         add(f"/page/{name}", content, _TYPES[name.rpartition(".")[2]])
-    for name, place in _SHARED.items():
-        add(f"/page/{name}", _read(*place), _TYPES["css"])
+    add("/page/report.css", page_style().encode(), _TYPES["css"])
     add("/page/words.json", vocabulary(), "application/json")
     return router
 
@@ -100,7 +99,10 @@ def vocabulary() -> bytes:
             **{why.value: _not_checked(excluded=why) for why in Exclusion},
             **{why.value: _not_checked(skipped=why) for why in Skip},
         },
-        "actions": {status.value: view.action for status, view in VIEWS.items()},
+        "statuses": {
+            status.value: {"action": row.action, "level": row.level}
+            for status, row in STATUS_TABLE.items()
+        },
     }
     return json.dumps(words_of_reports, ensure_ascii=False).encode()
 

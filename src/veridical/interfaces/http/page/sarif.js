@@ -2,27 +2,17 @@
 
 import { oneLine } from "./text.js";
 import {
-  action, capital, checked, headline, look, mostlyHedged, pleaseLook, reason, tone, version,
+  action, capital, checked, faults, headline, level, look, mostlyHedged, pleaseLook, reason, tone, version,
 } from "./words.js";
 
 const SCHEMA =
   "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json";
-const LEVELS = {
-  contradicted: "error",
-  phantom_citation: "error",
-  unsupported: "warning",
-  partially_supported: "warning",
-  unverifiable: "note",
-  undetermined: "note",
-};
-const RULES = Object.keys(LEVELS);
-
 /** `answer` is a Text or null, `sources` a map of ids to Texts. */
 export async function toSarif(report, answer, sources) {
-  const claims = report.claims.filter((claim) => checked(claim) && claim.status in LEVELS);
+  const claims = report.claims.filter((claim) => checked(claim) && level(claim.status));
   const uris = ["answer.txt", ...[...sources.keys()].map(asUri)];
   const run = {
-    tool: { driver: { name: "veridical", rules: RULES.map(rule), ...versioned() } },
+    tool: { driver: { name: "veridical", rules: faults().map(rule), ...versioned() } },
     columnKind: "unicodeCodePoints",
     invocations: [invocation(report)],
     artifacts: [...new Set(uris)].map((uri) => ({ location: { uri } })),
@@ -51,7 +41,7 @@ function rule(status) {
     name: label.split(" ").map(capital).join(""),
     shortDescription: { text: meaning },
     help: { text: `${meaning} ${action(status)}.` },
-    defaultConfiguration: { level: LEVELS[status] },
+    defaultConfiguration: { level: level(status) },
   };
 }
 
@@ -61,8 +51,8 @@ async function result(claim, answer, sources) {
   const print = await fingerprint(claim);
   return {
     ruleId: claim.status,
-    ruleIndex: RULES.indexOf(claim.status),
-    level: pleaseLook(claim) ? "note" : LEVELS[claim.status],
+    ruleIndex: faults().indexOf(claim.status),
+    level: pleaseLook(claim) ? "note" : level(claim.status),
     message: { text: message(claim) },
     locations: [location("answer.txt", { ...region(claim.span, answer), ...snippet })],
     relatedLocations: claim.evidence.map((evidence, id) => ({

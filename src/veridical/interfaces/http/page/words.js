@@ -12,7 +12,10 @@ export const version = () => words.version;
 export const tones = () => Object.keys(words.looks);
 export const look = (tone) => words.looks[tone];
 export const note = (name) => words.notes[name] ?? name.replaceAll("_", " ");
-export const action = (status) => words.actions[status];
+export const action = (status) => words.statuses[status].action;
+export const level = (status) => words.statuses[status].level;
+/** The statuses that are no pass, the worst first. */
+export const faults = () => Object.keys(words.statuses).filter(level);
 export const urgency = (tone) => words.urgency.indexOf(tone);
 export const unmeasured = (reason) => words.unmeasured[reason] ?? reason;
 
@@ -50,7 +53,6 @@ function why(claim) {
   if (claim.status === "undetermined") return undetermined(claim.p1);
   if (claim.status === "phantom_citation") return phantom(claim);
   if (claim.status === "partially_supported") return partial(claim);
-  if (claim.status === "unsupported") return "The evidence neither states nor opposes the claim.";
   if (claim.quantity_difference) return difference(claim.quantity_difference);
   return look(claim.status).meaning;
 }
