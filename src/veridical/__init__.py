@@ -1,4 +1,4 @@
-"""Checks what a language model says against the evidence it was given, claim by claim.
+"""Verification of language-model answers against their evidence, claim by claim.
 
 import veridical
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Without a handler the standard library would print warnings; whether they are shown is the host's.
+# Without a handler the standard library would print warnings; the host decides on that.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [

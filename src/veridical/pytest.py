@@ -1,4 +1,4 @@
-"""For tests of programs whose answers have to rest on sources (docs/pytest.md).
+"""Assertions for tests of programs whose answers must rest on sources (docs/pytest.md).
 
 from veridical.pytest import assert_grounded
 

@@ -9,7 +9,6 @@ import pytest
 from veridical.core.assessment import Outcome, Summary
 from veridical.core.measurements import BackendInfo, Estimate, Estimator
 from veridical.core.policy import Policy
-from veridical.core.status_table import Status
 from veridical.core.types import Citation, Claim, Source, Span
 from veridical.core.verdicts import Budget, EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.reports.report import Report
@@ -73,7 +72,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Open a wide page that collects what the console says: there must be nothing."""
+    """Open a wide page that collects console messages: there must be none."""
     context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
     opened = context.new_page()
     said: list[str] = []

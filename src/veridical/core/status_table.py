@@ -1,6 +1,6 @@
-"""The one table of claim statuses: words, marks, colours, severity and advice of each.
+"""Table of claim statuses: words, marks, colours, severity and recommended action of each.
 
-Every reader of a status takes these from here: terminal, HTML page, SARIF, JUnit, MCP, feedback.
+It is the only place for these. Terminal, pages, SARIF, JUnit, MCP and feedback read them from here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Underline: TypeAlias = Literal["solid", "wavy", "dashed", "dotted", "double"]
 
 
 class Status(StrEnum):
-    """What became of a claim; the order is the order of decision."""
+    """Result for a claim; the order is the order of decision."""
 
     PHANTOM_CITATION = "phantom_citation"
     UNDETERMINED = "undetermined"
@@ -42,7 +42,7 @@ class Status(StrEnum):
 
 
 class Note(StrEnum):
-    """Something worth saying about a verdict that does not change its status."""
+    """Remark on a verdict that does not change its status."""
 
     EVIDENCE_INDEPENDENT = "evidence_independent"
     CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
@@ -54,7 +54,7 @@ class Note(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """The colours of a status on a page: of text, and of the ground behind it, light and dark."""
+    """Colours of a status on a page: of text and of its background, in light and dark mode."""
 
     light: str
     light_tint: str
@@ -65,14 +65,15 @@ class Colours:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatusRow:
-    """Everything that is said or shown of a status.
+    """Properties of one status.
 
-    `meaning` is one sentence, `ascii_mark` is for terminals that know no more, `style` is rich's.
-    Of two claims the one with the lower `urgency` is the worse. `level` is that of SARIF, None for
-    a pass: an `error` is always critical, a `note` never, of the rest the gap decides. `gap_type`
-    is SPEC-16's, `step_label` that of SPEC-08.24; `action` says what to do about the claim.
-    Verdicts `by_probability` come of reading the evidence, so that they are sure or unsure. `kind`
-    is what a verdict says of the claim, None if nothing that is right or wrong.
+    - `meaning` is one sentence; `ascii_mark` is for terminals without Unicode; `style` is rich's.
+    - `urgency` orders statuses, the lowest number is the worst.
+    - `level` is that of SARIF, None for a pass. A claim of level `error` is always critical, one of
+      level `note` never; otherwise its gap decides.
+    - `gap_type` is SPEC-16's, `step_label` that of SPEC-08.24; `action` is the recommended action.
+    - `by_probability`: the evidence was read, so that verdicts are sure or unsure.
+    - `kind` is the statement whose probability of being right is estimated, None without one.
     """
 
     label: str
@@ -220,10 +221,10 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
 STATUS_TABLE: Mapping[Status, StatusRow] = {
     status: _row(status) for status in sorted(Status, key=lambda status: _row(status).urgency)
 }
-"""The row of each status, the worst status first."""
+"""Row of each status, the worst status first."""
 
 NOT_CARRIED = "State it with less confidence, or cite evidence that carries it"
-"""What to do about a supported claim whose gap is above the threshold."""
+"""Recommended action for a supported claim whose gap is above the threshold."""
 
 _NOTED: Mapping[tuple[Status, Note], StatusRow] = {
     (Status.PARTIALLY_SUPPORTED, Note.OVER_EXTRAPOLATION): replace(

@@ -1,4 +1,4 @@
-"""A memory that keeps what its evidence carries: facts, the gate before them, and what waits.
+"""Memory of verified facts: storage, verification gate and queue.
 
 from veridical.wiring.build import build_memory
 

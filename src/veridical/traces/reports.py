@@ -1,4 +1,4 @@
-"""What is known of the claims of a trace: their verifications, gaps, and the report on a goal."""
+"""Verification results of the claims of a trace: verdicts, gaps, and the report on a goal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from veridical.core.printing import Document
 
 UNVERIFIED = "unverified"
-"""The state of a claim that was never verified; else it is the status of what counts."""
+"""State of a claim never verified; otherwise it is the status that counts."""
 
 
 _FIGURES = (
@@ -42,10 +42,10 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """One verification of a claim, and the id of the node that records it.
+    """Verification of a claim, with the id of the node that records it.
 
-    `label` is what it does to the claim: `verifies`, `refutes` or `leaves_open`. `model` is who
-    measured, None if nobody was asked or nobody answered.
+    `label` is its effect on the claim: `verifies`, `refutes` or `leaves_open`. `model` is the
+    backend that measured, None if none was asked or none answered.
     """
 
     id: str
@@ -57,12 +57,12 @@ class VerificationResult:
 
     @property
     def status(self) -> Status:
-        """What came of it."""
+        """Status of the verification."""
         return self.verification.status
 
     @property
     def measured(self) -> bool:
-        """Whether it came to a verdict."""
+        """True if it reached a verdict."""
         return self.status is not Status.UNDETERMINED
 
     @property
@@ -92,7 +92,7 @@ class VerificationResult:
         }
 
     def data(self) -> Document:
-        """Return what the node that records it keeps: figures as they were, not rounded."""
+        """Return the data of the recording node: figures as they were, not rounded."""
         figures = {name: _number(getattr(self.verification, name)) for name in _FIGURES}
         gap = self.gap
         return {
@@ -107,7 +107,7 @@ class VerificationResult:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClaimRecord:
-    """A claim of a trace with the evidence it cites and all its verifications, the oldest first.
+    """Claim of a trace with the evidence it cites and all its verifications, the oldest first.
 
     `phantoms` are the cited ids that no evidence of the trace has.
     """
@@ -121,25 +121,25 @@ class ClaimRecord:
 
     @property
     def latest(self) -> VerificationResult | None:
-        """The verification that counts: the last that measured, else the last."""
+        """Verification that counts: the last measured one, else the last."""
         measured = len(self.history) - len(self.failed_since)
         return self.history[measured - 1] if self.history else None
 
     @property
     def failed_since(self) -> tuple[VerificationResult, ...]:
-        """The verifications after the one that counts, none of which measured anything."""
+        """Unmeasured verifications after the one that counts."""
         found = [i for i, one in enumerate(self.history, start=1) if one.measured]
         return self.history[max(found) :] if found else ()
 
     @property
     def state(self) -> str:
-        """The status of the verification that counts, or `unverified`."""
+        """Status of the verification that counts, or `unverified`."""
         counts = self.latest
         return UNVERIFIED if counts is None else counts.status.value
 
     @property
     def gap(self) -> EpistemicGap | None:
-        """The gap found by the verification that counts; before the first, a phantom citation."""
+        """Gap found by the verification that counts; before the first, a phantom citation."""
         if self.latest is not None:
             return self.latest.gap
         if not self.phantoms:
@@ -184,7 +184,7 @@ class EpistemicReport:
     Of `total_claims`, `verified_claims` have a verdict (`flagged_claims` of them against the
     claim), `undetermined_claims` could not be measured and `unverified_claims` were never verified.
     A verification that fails later leaves a verdict as it is: `stale_claims` counts those claims.
-    `overall_confidence` is the mean support of those measured. None is what is unknown.
+    `overall_confidence` is the mean support of the measured claims. Unknown values are None.
     """
 
     goal_id: str
@@ -193,22 +193,22 @@ class EpistemicReport:
 
     @property
     def total_claims(self) -> int:
-        """How many claims there are under the goal."""
+        """Number of claims under the goal."""
         return len(self.claims)
 
     @property
     def by_state(self) -> Mapping[str, int]:
-        """How many claims are in each state."""
+        """Number of claims in each state."""
         return dict(Counter(claim.state for claim in self.claims))
 
     @property
     def unverified_claims(self) -> int:
-        """How many claims were never verified."""
+        """Number of claims never verified."""
         return self.by_state.get(UNVERIFIED, 0)
 
     @property
     def undetermined_claims(self) -> int:
-        """How many claims could not be measured."""
+        """Number of claims that could not be measured."""
         return self.by_state.get(Status.UNDETERMINED.value, 0)
 
     @property
@@ -218,18 +218,18 @@ class EpistemicReport:
 
     @property
     def verified_claims(self) -> int:
-        """How many claims a verdict was reached on."""
+        """Number of claims with a verdict."""
         return self.total_claims - self.unverified_claims - self.undetermined_claims
 
     @property
     def flagged(self) -> tuple[ClaimRecord, ...]:
-        """The claims whose last verdict is against them."""
+        """Claims with a last verdict against them."""
         latest = ((claim, claim.latest) for claim in self.claims)
         return tuple(claim for claim, one in latest if one and one.verification.is_flagged)
 
     @property
     def flagged_claims(self) -> int:
-        """How many claims have a verdict against them."""
+        """Number of claims with a verdict against them."""
         return len(self.flagged)
 
     @property
@@ -240,7 +240,7 @@ class EpistemicReport:
 
     @property
     def has_critical_gaps(self) -> bool:
-        """Whether a claim is contradicted, cites what is not there, or lacks many bits."""
+        """True if a claim is contradicted, has a phantom citation, or lacks many bits."""
         return any(gap.severity == "critical" for gap in self.gaps)
 
     @property
@@ -273,7 +273,7 @@ class EpistemicReport:
 
     @property
     def outcome(self) -> Outcome:
-        """What became of the whole; what is not verified is no pass."""
+        """Outcome of the whole; unverified claims are no pass."""
         if not self.claims:
             return Outcome.NOTHING_TO_CHECK
         if self.flagged or any(not claim.history and claim.phantoms for claim in self.claims):
@@ -312,7 +312,7 @@ class EpistemicReport:
 
     @property
     def headline(self) -> str:
-        """The counts, in one line."""
+        """Counts, in one line."""
         if not self.claims:
             return "Nothing to check: no claim under this goal"
         head = f"{self.flagged_claims} of {self.verified_claims} verified claims flagged"
@@ -335,7 +335,7 @@ class EpistemicReport:
 def result_from(
     node_id: str, claim_id: str, created: datetime, data: Mapping[str, Any]
 ) -> VerificationResult:
-    """Return what a node records; `KeyError`, `TypeError` or `ValueError` if it is no such data."""
+    """Return the recorded verification; `KeyError`, `TypeError` or `ValueError` if invalid."""
     found, gap, model = data["verification"], data["gap"], data["model"]
     verification = replace(_verification(found), claim_id=claim_id)
     made = None if gap is None else replace(_gap(gap), claim_id=claim_id)

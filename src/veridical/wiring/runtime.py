@@ -1,4 +1,4 @@
-"""What the functions of `veridical.repl` stand on: a verifier, its backend and a text model."""
+"""Runtime of the functions of `veridical.repl`: a verifier, its backend and a text model."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Comparison: TypeAlias = Literal["entailment", "embeddings"]
-"""How two texts are compared."""
+"""Method of comparing two texts."""
 
 
 class Runtime:
-    """A verifier, its backend and the text model, made when first needed and kept open."""
+    """Verifier, its backend and the text model, built on first use and kept open."""
 
     def __init__(
         self,
@@ -45,21 +45,21 @@ class Runtime:
 
     @cached_property
     def settings(self) -> Settings:
-        """Return the settings, loaded unless they were given."""
+        """Settings in force, loaded unless they were given."""
         from veridical.settings import Settings
 
         return self.given_settings or Settings.load()
 
     @cached_property
     def backend(self) -> Backend:
-        """Return who judges claims."""
+        """Backend for claims."""
         from veridical.wiring.build import build_backend
 
         return build_backend(self.settings, self.named_backend or self.settings.backend)
 
     @cached_property
     def model(self) -> TextModel | None:
-        """Return who writes; None if neither the caller nor the settings name one."""
+        """Text model; None if neither the caller nor the settings name one."""
         from veridical.wiring.build import build_text_model
 
         named = self.named_text_model or self.settings.text_model
@@ -68,7 +68,7 @@ class Runtime:
     def embeddings(self, by: str) -> EmbeddingModel | None:
         """Return the model whose vectors are compared; None to compare by entailment.
 
-        `ConfigurationError` if there is no such way, or if the settings name no model.
+        `ConfigurationError` if there is no such method, or if the settings name no model.
         """
         from veridical.wiring.build import build_embeddings
 
@@ -85,19 +85,19 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """Return what counts as supported."""
+        """Policy in force."""
         return self.given_policy or self.settings.to_policy()
 
     @cached_property
     def verifier(self) -> Verifier:
-        """Return the verifier over the backend."""
+        """Verifier over the backend."""
         from veridical.wiring.build import build_verifier
 
         return build_verifier(self.settings, backend=self.backend, policy=self.policy)
 
     @property
     def reasker(self) -> ConsistencyChecker:
-        """Return what asks again."""
+        """Measures by repeated questions."""
         from veridical.consistency.measures import ConsistencyChecker
 
         return ConsistencyChecker(self.verifier, self.backend, self.model)
@@ -111,11 +111,11 @@ class Runtime:
         return portal
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
+        """Run a call in an event loop of its own, so that it works inside a running one, too."""
         return self._portal.call(call)
 
     def close(self) -> None:
-        """Close what was opened; what the caller built stays the caller's."""
+        """Close the objects built here; objects of the caller stay open."""
         self._stack.close()
         for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
             made = self.__dict__.pop(part, None)
@@ -124,7 +124,7 @@ class Runtime:
 
 
 class Current:
-    """The engine in use."""
+    """Runtime in use."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -132,7 +132,7 @@ class Current:
         atexit.register(self.use, None)
 
     def use(self, engine: Runtime | None) -> None:
-        """Close the engine in use and take another, or a new one."""
+        """Close the runtime in use and take another, or a new one."""
         with self.lock:
             self.engine.close()
             self.engine = engine or Runtime()

@@ -1,4 +1,4 @@
-"""One table says everything that is said or shown of a status."""
+"""Table of claim statuses."""
 
 from __future__ import annotations
 

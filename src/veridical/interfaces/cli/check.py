@@ -56,46 +56,44 @@ Sources = Annotated[
         "a file, a folder, or - for stdin. May be given several times.",
     ),
 ]
-Question = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="The question that the answer answers.")
-]
+Question = Annotated[str | None, typer.Option(metavar="TEXT", help="The question of the answer.")]
 Backend = options.Backend
 Windows = Annotated[
     str | None,
     typer.Option(
         metavar="N|all",
-        help="How many windows of evidence are scored per claim beside the best sentences.",
+        help="Number of evidence windows scored per claim beside the best sentences.",
     ),
 ]
 SupportThreshold = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Supported from this probability on (0 to 1)."),
+    typer.Option(metavar="P", help="Minimum probability to count a claim as supported (0-1)."),
 ]
 ContradictionThreshold = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Contradicted from this probability on (0 to 1)."),
+    typer.Option(metavar="P", help="Minimum probability to count a claim as contradicted (0-1)."),
 ]
 CheckMode = Annotated[
     str | None,
     typer.Option(
         "--mode",
         metavar="full|sample|critical_only",
-        help="Which claims are verified: all, a sample, or those with numbers, names, negations.",
+        help="Claims to verify: all, a sample, or claims with numbers, names, negations.",
     ),
 ]
 SampleRate = Annotated[
-    float | None, typer.Option(metavar="SHARE", help="How much of the claims is sampled (0 to 1).")
+    float | None, typer.Option(metavar="SHARE", help="Share of the claims to sample (0-1).")
 ]
 MaxClaims = Annotated[
-    int | None, typer.Option(metavar="N", help="How many claims are verified at most.")
+    int | None, typer.Option(metavar="N", help="Maximum number of claims to verify.")
 ]
 FailOn = Annotated[
     str | None,
     typer.Option(
         "--fail-on",
         metavar="any|sure|contradicted",
-        help="Which flagged claims fail: all, those of which the verdict is sure, or those that "
-        "the evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
+        help="Flagged claims that fail: all, claims with a sure verdict, or claims that the "
+        "evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
     ),
 ]
 Html = Annotated[
@@ -114,7 +112,7 @@ Config = options.Config
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is checked: texts and question, and what of the sources could not be read."""
+    """Input of a check: texts and question, and the unreadable parts of the sources."""
 
     answer: str = field(repr=False)
     sources: tuple[Source, ...]
@@ -124,7 +122,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where the reports go that are written to files."""
+    """Paths of the reports that are written to files."""
 
     html: Path | None
     sarif: Path | None
@@ -156,7 +154,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Check every claim of ANSWER against the sources."""
+    """Check every claim of ANSWER against sources."""
     from veridical.interfaces.cli.output import ensure_writable, progress_bar
     from veridical.readers.documents import path_of
     from veridical.settings import Settings
@@ -194,7 +192,7 @@ def exit_code(report: Report) -> int:
 
 
 def parse_windows(text: str | None) -> int | str | None:
-    """Return a number as one; the rest stays, for the settings to say what is wrong with it."""
+    """Return a number as one; any other text stays, for the settings to report its error."""
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 

@@ -1,4 +1,4 @@
-"""The tools, and what they stand on: one verifier for all calls, and a memory when it is needed."""
+"""Tools, with one verifier for all calls, and a memory when it is needed."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ CHECK, MEMORY = "check", "memory"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool: what an agent reads of it, and what it does.
+    """One tool: its description for an agent, and its function.
 
-    `scope` is what a key has to allow for it. `writes` says that it changes something.
+    `scope` is the permission a key needs for it. `writes` is true if it changes something.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Tool:
 
 
 class Toolbox:
-    """What the tools do; close it at the end. Errors are those of the library."""
+    """Implementation of the tools; close it at the end. Errors are those of the library."""
 
     def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
         self._settings = settings
@@ -110,7 +110,7 @@ class Toolbox:
         )
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close everything that is open."""
         if self._memory is not None:
             self._memory.close()
         for part in (self._backend, self.__dict__.get("_text_model")):  # if it was needed
@@ -179,7 +179,7 @@ class Toolbox:
 
     @cached_property
     def _text_model(self) -> TextModel | None:
-        """The text model, if one is configured; its budget and its limits hold for all calls."""
+        """Text model, if one is configured; its budget and its limits hold for all calls."""
         named = self._settings.text_model
         return None if named is None else build_text_model(self._settings, named)
 
@@ -193,7 +193,7 @@ class Toolbox:
         memory = build_memory(self._settings, gate=True)
         gate = memory.gate
         if gate is not None and gate.backend.info.name in LOCAL:
-            gate.warm_up()  # loading a model is not what the gate's time is for
+            gate.warm_up()  # loading a model must not use up the gate's time limit
         return memory
 
 

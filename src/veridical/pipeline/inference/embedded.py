@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 CHECK_TOLERANCE = 0.5
-"""How far the logits of the self-check may be off: rounding moves them by less than .3."""
+"""Tolerance for the logits of the self-check: rounding moves them by less than .3."""
 
 _FOREIGN = Unmeasured(UnmeasuredReason.LANGUAGE_NOT_SUPPORTED, "it reads English only")
 _engines: dict[str, _Engine] = {}
@@ -157,10 +157,10 @@ def _load(card: WeightsCard) -> _Engine:
 
 
 def _ensure_right(engine: _Engine) -> None:
-    """Raise `BackendError` if the weights do not compute here what they did where they were made.
+    """Raise `BackendError` unless the weights compute the reference logits of the card here.
 
-    Rounding differs from processor to processor; what is looked for is overflow, which makes the
-    answers to everything nearly the same (docs/decisions/0008-quantisation.md).
+    Rounding differs from processor to processor; the check is for overflow, which makes the answers
+    to everything nearly the same (docs/decisions/0008-quantisation.md).
     """
     import numpy as np
 

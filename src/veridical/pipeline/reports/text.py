@@ -1,4 +1,4 @@
-"""The report for a terminal: readable without colour, safe with any text in it."""
+"""Text report for a terminal: readable without colour, safe with any text in it."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def to_plain(assessment: Assessment) -> str:
 
 
 def layout(assessment: Assessment, console: Console) -> RenderableType:
-    """Return the report as something rich can print on `console`."""
+    """Return the report as a rich renderable for `console`."""
     return Group(*_Terminal(assessment, console.encoding).blocks())
 
 
 @dataclass(frozen=True, slots=True)
 class _Ink:
-    """Makes rich text of untrusted text, in characters that the terminal can show."""
+    """Converter of untrusted text to rich text, in characters that the terminal can show."""
 
     encoding: str
 
@@ -189,7 +189,7 @@ class _Terminal:
         return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
 
     def _differs(self, claim: str, evidence: EvidenceSpan) -> Iterator[_Row]:
-        """Yield the words by which the claim differs from what decides it, if it does by some."""
+        """Yield the words by which the claim differs from the deciding evidence, if any."""
         if evidence.role is Role.NEAREST:
             return
         found = marked(claim, evidence)
@@ -235,5 +235,5 @@ def _quote(text: str) -> str:
 
 
 def _is_marked(verdict: Verdict) -> bool:
-    """Say whether the answer shows a badge: on what was checked, and on what is hedged."""
+    """Return whether the answer shows a badge: on checked and on hedged statements."""
     return verdict.checked or verdict.claim.excluded is Exclusion.HEDGED
