@@ -1,9 +1,11 @@
 """Verification of language-model answers against their evidence, claim by claim.
 
-import veridical
+    import veridical
 
-report = veridical.check(answer, sources={"S1": text})
-print(report)
+    report = veridical.check(answer, sources={"S1": text})
+    print(report)
+
+Names are imported when they are first used.
 """
 
 from __future__ import annotations

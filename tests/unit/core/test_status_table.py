@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import cast, get_args
 
 import pytest
@@ -23,6 +26,7 @@ from veridical.core.status_table import (
 from veridical.core.types import Claim, Exclusion, Span
 from veridical.core.verdicts import Budget, Verdict
 
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 CLAIM = Claim(id="c1", text="It rains.", span=Span(0, 9), sentence=0)
 MISSING = Unmeasured(UnmeasuredReason.DISABLED)
 
@@ -39,6 +43,22 @@ def test_every_status_has_a_row_and_one_without_stops_the_import() -> None:
     assert set(STATUS_TABLE) == set(Status)
     with pytest.raises(AssertionError, match="forgotten"):
         status_table._row(cast("Status", "forgotten"))
+
+
+def lists(node: object) -> Iterator[list[object]]:
+    """Yield every list of words in a JSON document."""
+    if isinstance(node, list) and all(isinstance(each, str) for each in node):
+        yield node
+    for each in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from lists(each)
+
+
+@pytest.mark.parametrize("name", ["report-1", "audit-1"])
+def test_the_schemas_list_every_status(name: str) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    found = [words for words in lists(schema) if Status.PARTIALLY_SUPPORTED in words]
+    assert found
+    assert all(sorted(words) == sorted(Status) for words in found)
 
 
 @pytest.mark.parametrize("column", ["label", "mark", "ascii_mark", "meaning", "style", "urgency"])

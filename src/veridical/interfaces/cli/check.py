@@ -107,6 +107,12 @@ Junit = Annotated[
 ]
 Json = options.Json
 Quiet = options.Quiet
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Add probabilities, bits, rules and all evidence to the report."
+    ),
+]
 Config = options.Config
 
 
@@ -152,6 +158,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     junit: Junit = None,
     json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     config: Config = None,
 ) -> None:
     """Check every claim of ANSWER against sources."""
@@ -176,7 +183,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     with progress_bar(wanted=not (quiet or json)) as progress:
         report = _run(settings, case, progress)
     _write_files(report, files, answer)
-    _print(report, json=json, quiet=quiet)
+    _print(report, json=json, quiet=quiet, verbose=verbose)
     raise typer.Exit(exit_code(report))
 
 
@@ -241,7 +248,7 @@ def _write_files(report: Report, files: _Files, answer: str) -> None:
         write_file(files.junit, report.to_junit())
 
 
-def _print(report: Report, *, json: bool, quiet: bool) -> None:
+def _print(report: Report, *, json: bool, quiet: bool, verbose: bool) -> None:
     from veridical.interfaces.cli.output import print_json, print_rich
 
     if json:
@@ -249,4 +256,4 @@ def _print(report: Report, *, json: bool, quiet: bool) -> None:
     elif not quiet:
         from veridical.pipeline.reports.text import render
 
-        print_rich(lambda console: render(report, console))
+        print_rich(lambda console: render(report, console, verbose=verbose))

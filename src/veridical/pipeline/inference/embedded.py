@@ -133,6 +133,8 @@ def _engine(card: WeightsCard) -> _Engine:
 
 
 def _load(card: WeightsCard) -> _Engine:
+    # Its official builds report to their maker unless this is set before they are first imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
     from tokenizers import Tokenizer
 
