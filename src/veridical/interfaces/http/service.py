@@ -31,13 +31,13 @@ from veridical.telemetry import (
 )
 from veridical.telemetry.prometheus import PrometheusSink
 from veridical.wiring.build import (
-    LOCAL,
     backend_of,
     build_backend,
     build_memory,
     build_store,
     build_text_model,
     build_verifier,
+    is_instant,
 )
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Service:
 
     def _shared(self, backend: Backend) -> Deadlined:
         observed: Backend = Observed(backend, self.telemetry)
-        if backend.info.name in LOCAL:
+        if is_instant(backend):
             observed = Batching(observed, self.settings.server.batch)
         return Deadlined(observed)
 
@@ -182,7 +182,7 @@ class Service:
         """
         await self.rates.open()
         for backend in self._backends:
-            if backend.info.name not in LOCAL:
+            if not is_instant(backend):
                 continue
             try:
                 await backend.estimate([Query("It is warm.", "It is warm.")])
@@ -198,7 +198,7 @@ class Service:
         gate = self.memory.gate
         if gate is None:
             return
-        if gate.backend.info.name in LOCAL:
+        if is_instant(gate.backend):
             gate.warm_up()
         self._worker = QueueWorker(
             self.memory,

@@ -14,11 +14,11 @@ from veridical.audit import auditing
 from veridical.interfaces.mcp import answers, arguments
 from veridical.quotes.grounding import ground_quotes
 from veridical.wiring.build import (
-    LOCAL,
     build_backend,
     build_memory,
     build_text_model,
     build_verifier,
+    is_instant,
 )
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class Toolbox:
     def _made(self) -> Memory:
         memory = build_memory(self._settings, gate=True)
         gate = memory.gate
-        if gate is not None and gate.backend.info.name in LOCAL:
+        if gate is not None and is_instant(gate.backend):
             gate.warm_up()  # loading a model must not use up the gate's time limit
         return memory
 

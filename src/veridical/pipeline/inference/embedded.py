@@ -28,6 +28,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import BackendSpec
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
 
@@ -57,6 +58,9 @@ class _Engine:
 def create(model: str | None = None, *, threads: int | None = None) -> EmbeddedVerifier:
     """Return the embedded verifier (entry point `embedded`); weights load on first use."""
     return EmbeddedVerifier(model or DEFAULT_MODEL, threads=threads)
+
+
+BACKEND = BackendSpec(create, in_process=True, instant=True)
 
 
 class EmbeddedVerifier:
