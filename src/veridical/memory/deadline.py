@@ -1,7 +1,10 @@
-"""Calls that are waited for so long and no longer, whatever they do.
+"""Calls against a deadline that holds whatever they do.
 
-They run in an event loop in a thread of its own. Who waits goes on after the deadline, even if the
+They run in an event loop in a thread of its own. The caller goes on after the deadline, even if the
 call holds up that thread; then the next call gets another one.
+
+`verification.portal` is not what they can stand on: leaving a portal waits for its thread, and a
+thread that hangs never ends. Here `close` only asks the threads to stop.
 """
 
 from __future__ import annotations

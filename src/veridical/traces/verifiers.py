@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.store import Store
 from veridical.traces.verdicts import failed, unasked
+from veridical.verification.portal import Portal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Verdict
@@ -36,7 +35,7 @@ class VerifierPool:
         self._settings = settings
         self._made: dict[str | None, Verifier] = {}
         self._stack = ExitStack()
-        self._portal: BlockingPortal | None = None
+        self._portal = Portal()
         self._lock = threading.RLock()
 
     @property
@@ -109,17 +108,12 @@ class VerifierPool:
             return failed(node, cites, policy, type(error).__name__)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
-        from anyio.from_thread import start_blocking_portal
-
-        with self._lock:
-            if self._portal is None:
-                self._portal = self._stack.enter_context(start_blocking_portal())
-        return self._portal.call(call)
+        """Return what a coroutine returns that runs in the loop of the portal."""
+        return self._portal.run(call)
 
     def close(self) -> None:
         """Close what was made here; it is made again when it is needed."""
+        self._portal.close()
         with self._lock:
-            self._portal = None
             self._made.clear()
             self._stack.close()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import atexit
-from contextlib import ExitStack
 from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from veridical.errors import ConfigurationError
+from veridical.verification.portal import Portal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from anyio.from_thread import BlockingPortal
 
     from veridical.consistency.measures import ConsistencyChecker
     from veridical.core.policy import Policy
@@ -41,7 +39,7 @@ class Runtime:
         self.named_backend = backend
         self.named_text_model = text_model
         self.given_policy = policy
-        self._stack = ExitStack()
+        self._portal = Portal()
 
     @cached_property
     def settings(self) -> Settings:
@@ -102,21 +100,13 @@ class Runtime:
 
         return ConsistencyChecker(self.verifier, self.backend, self.model)
 
-    @cached_property
-    def _portal(self) -> BlockingPortal:
-        from anyio.from_thread import start_blocking_portal
-
-        portal = self._stack.enter_context(start_blocking_portal())
-        self._stack.enter_context(portal.wrap_async_context_manager(self.verifier))
-        return portal
-
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what runs in a loop of its own, so that it works inside a running one, too."""
-        return self._portal.call(call)
+        """Return what a coroutine returns that runs in the loop of the portal."""
+        return self._portal.run(call)
 
     def close(self) -> None:
         """Close what was opened; what the caller built stays the caller's."""
-        self._stack.close()
+        self._portal.close()
         for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
             made = self.__dict__.pop(part, None)
             if made is not given and hasattr(made, "close"):
