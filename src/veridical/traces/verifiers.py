@@ -1,4 +1,4 @@
-"""Who verifies the claims of traces: found by name, made when first needed."""
+"""The verifiers of the claims of traces: found by name, made when first needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.store import Store
 from veridical.traces.verdicts import failed, unasked
-from veridical.verification.portal import Portal
+from veridical.wiring.runtime import Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,27 +25,21 @@ T = TypeVar("T")
 
 
 class VerifierPool:
-    """Who verifies: made when first needed, by name, and kept open until it is closed."""
+    """Verifiers by the name of their backend, kept open until the pool is closed."""
 
     def __init__(
         self, verifier: Verifier | None, policy: Policy | None, settings: Settings | None
     ) -> None:
         self._given = verifier
         self._policy = policy
-        self._settings = settings
-        self._made: dict[str | None, Verifier] = {}
-        self._stack = ExitStack()
-        self._portal = Portal()
-        self._lock = threading.RLock()
+        self._parts = Runtime(None, None, policy, settings, "trace")
+        self._named: dict[str, Runtime] = {}
+        self._lock = threading.Lock()
 
     @property
     def settings(self) -> Settings:
         """Return the settings in force, read when first needed."""
-        from veridical.settings import Settings
-
-        with self._lock:
-            self._settings = self._settings or Settings.load()
-            return self._settings
+        return self._parts.settings
 
     @property
     def policy(self) -> Policy:
@@ -61,7 +55,7 @@ class VerifierPool:
 
     @property
     def auditor(self) -> str | None:
-        """Return the backend that does so; None leaves it to who was given."""
+        """Return the backend that does so; None leaves it to the verifier that was given."""
         from veridical.wiring.build import hallucination_backend
 
         return hallucination_backend(self.settings, "trace") if self._given is None else None
@@ -73,21 +67,18 @@ class VerifierPool:
         return build_store(self.settings) if url is None else Store(url)
 
     def verifier(self, model: str | None) -> Verifier:
-        """Return who verifies: who is named, else who was given, else who the settings name."""
-        from veridical.wiring.build import build_backend, build_verifier
-
+        """Return the verifier that is named, else the one given, else that of the settings."""
         if model is None and self._given is not None:
             return self._given
         with self._lock:
-            if model not in self._made:
-                named = self.settings.backend if model is None else model
-                backend = build_backend(self.settings, named, operation="trace")
-                if hasattr(backend, "close"):
-                    self._stack.callback(backend.close)
-                self._made[model] = build_verifier(
-                    self.settings, backend=backend, policy=self._policy, operation="trace"
-                )
-            return self._made[model]
+            return self._parts_of(model).verifier
+
+    def _parts_of(self, model: str | None) -> Runtime:
+        if model is None:
+            return self._parts
+        if model not in self._named:
+            self._named[model] = Runtime(model, None, self._policy, self.settings, "trace")
+        return self._named[model]
 
     async def verdict(
         self, node: TraceNode, evidence: CitableEvidence, policy: Policy, model: str | None
@@ -109,11 +100,12 @@ class VerifierPool:
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Return what a coroutine returns that runs in the loop of the portal."""
-        return self._portal.run(call)
+        return self._parts.run(call)
 
     def close(self) -> None:
         """Close what was made here; it is made again when it is needed."""
-        self._portal.close()
         with self._lock:
-            self._made.clear()
-            self._stack.close()
+            made = (*self._named.values(), self._parts)
+        with ExitStack() as closing:  # the last one first: its portal waits for calls under way
+            for parts in made:
+                closing.callback(parts.close)

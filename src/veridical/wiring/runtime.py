@@ -1,8 +1,9 @@
-"""What the functions of `veridical.repl` stand on: a verifier, its backend and a text model."""
+"""The parts that callers share: made from the settings when first needed, closed together."""
 
 from __future__ import annotations
 
 import atexit
+from contextlib import ExitStack
 from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from veridical.consistency.measures import ConsistencyChecker
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, EmbeddingModel, TextModel
+    from veridical.memory import Memory
+    from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
+    from veridical.store import Store
     from veridical.verification.verifier import Verifier
 
 T = TypeVar("T")
@@ -26,7 +30,10 @@ Comparison: TypeAlias = Literal["entailment", "embeddings"]
 
 
 class Runtime:
-    """A verifier, its backend and the text model, made when first needed and kept open."""
+    """Backend, verifier, text model, database and memory: made when first needed, kept, closed.
+
+    `operation` is what the backend is asked for. What is closed is made again when it is needed.
+    """
 
     def __init__(
         self,
@@ -34,12 +41,15 @@ class Runtime:
         text_model: str | TextModel | None = None,
         policy: Policy | None = None,
         settings: Settings | None = None,
+        operation: Operation = "check",
     ) -> None:
         self.given_settings = settings
         self.named_backend = backend
         self.named_text_model = text_model
         self.given_policy = policy
+        self.operation: Operation = operation
         self._portal = Portal()
+        self._closing = ExitStack()
 
     @cached_property
     def settings(self) -> Settings:
@@ -50,18 +60,40 @@ class Runtime:
 
     @cached_property
     def backend(self) -> Backend:
-        """Return who judges claims."""
+        """Return the backend that judges claims."""
         from veridical.wiring.build import build_backend
 
-        return build_backend(self.settings, self.named_backend or self.settings.backend)
+        named = self.settings.backend if self.named_backend is None else self.named_backend
+        return self._kept(build_backend(self.settings, named, operation=self.operation), named)
 
     @cached_property
     def model(self) -> TextModel | None:
-        """Return who writes; None if neither the caller nor the settings name one."""
+        """Return the text model; None if neither the caller nor the settings name one."""
         from veridical.wiring.build import build_text_model
 
         named = self.named_text_model or self.settings.text_model
-        return None if named is None else build_text_model(self.settings, named)
+        return None if named is None else self._kept(build_text_model(self.settings, named), named)
+
+    @cached_property
+    def store(self) -> Store:
+        """Return the database of the settings."""
+        from veridical.wiring.build import build_store
+
+        return self._kept(build_store(self.settings))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Return the memory; its gate is as configured."""
+        from veridical.wiring.build import build_memory
+
+        return self._kept(build_memory(self.settings))
+
+    @cached_property
+    def gated_memory(self) -> Memory:
+        """Return the memory with its gate, whatever the settings say of it."""
+        from veridical.wiring.build import build_memory
+
+        return self._kept(build_memory(self.settings, gate=True))
 
     def embeddings(self, by: str) -> EmbeddingModel | None:
         """Return the model whose vectors are compared; None to compare by entailment.
@@ -83,7 +115,7 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """Return what counts as supported."""
+        """Return the thresholds by which claims are judged."""
         return self.given_policy or self.settings.to_policy()
 
     @cached_property
@@ -91,7 +123,9 @@ class Runtime:
         """Return the verifier over the backend."""
         from veridical.wiring.build import build_verifier
 
-        return build_verifier(self.settings, backend=self.backend, policy=self.policy)
+        return build_verifier(
+            self.settings, backend=self.backend, policy=self.policy, operation=self.operation
+        )
 
     @property
     def reasker(self) -> ConsistencyChecker:
@@ -104,13 +138,34 @@ class Runtime:
         """Return what a coroutine returns that runs in the loop of the portal."""
         return self._portal.run(call)
 
+    def made(self, part: str) -> bool:
+        """Return whether a part was needed so far."""
+        return part in self.__dict__
+
     def close(self) -> None:
         """Close what was opened; what the caller built stays the caller's."""
         self._portal.close()
-        for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
-            made = self.__dict__.pop(part, None)
-            if made is not given and hasattr(made, "close"):
-                made.close()
+        for part in ("backend", "verifier", "model", "store", "memory", "gated_memory"):
+            self.__dict__.pop(part, None)
+        self._closing.close()
+
+    def take_over(self, part: object) -> None:
+        """Close a part together with the others, whoever built it."""
+        if hasattr(part, "close"):
+            self._closing.callback(part.close)
+
+    def _kept(self, made: T, given: object = None) -> T:
+        if made is not given:
+            self.take_over(made)
+        return made
+
+
+def load_gate_model(memory: Memory) -> None:
+    """Load the model of a memory's gate before the gate's clock starts; services need none."""
+    from veridical.wiring.build import LOCAL
+
+    if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
+        memory.gate.warm_up()
 
 
 class Current:

@@ -9,6 +9,7 @@ import typer
 
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
+from veridical.wiring.runtime import load_gate_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -167,7 +168,7 @@ def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     """Remember a fact, if its evidence carries it."""
     given = _read(source or [], quiet=quiet)
     with _memory(config, gate) as memory:
-        _warm(memory)
+        load_gate_model(memory)
         done = memory.remember(
             text,
             given,
@@ -324,7 +325,7 @@ def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 ) -> None:
     """Move a fact to a higher tier, if its evidence carries it."""
     with _memory(config, gate) as memory:
-        _warm(memory)
+        load_gate_model(memory)
         done = memory.promote(fact_id, tier)
     _finish(done, json=json, quiet=quiet)
 
@@ -337,14 +338,6 @@ def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -
     from veridical.wiring.build import build_memory
 
     return build_memory(Settings.load(config), gate=gate)
-
-
-def _warm(memory: Memory) -> None:
-    """Load the embedded model before the clock of the gate starts; services need no warming."""
-    from veridical.wiring.build import LOCAL
-
-    if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
-        memory.gate.warm_up()
 
 
 def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...] | None:
