@@ -272,6 +272,11 @@ def taken(found: Measurement | Generated) -> Taken:
     return Taken(found.tokens, found.cost_usd)
 
 
+def supported_probability(found: Measurement) -> float | None:
+    """Return how probable it is that a claim is supported; None if that was not measured."""
+    return found.supported if isinstance(found, Estimate) else None
+
+
 def ensure_probability(value: object, name: str) -> None:
     """Raise `ValueError` unless `value` is a number in [0, 1]."""
     if (

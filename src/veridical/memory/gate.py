@@ -19,6 +19,7 @@ from veridical.core.measurements import (
     Taken,
     Unmeasured,
     UnmeasuredReason,
+    supported_probability,
 )
 from veridical.core.types import Claim, Span
 from veridical.errors import ConfigurationError, InputError
@@ -233,9 +234,9 @@ class MemoryGate:
             status=verdict.status.value,
             rule=verdict.rule,
             target=verdict.budget.target,
-            p1=_supported(verdict.p1),
+            p1=supported_probability(verdict.p1),
             contradicted=verdict.p1.contradicted if isinstance(verdict.p1, Estimate) else None,
-            p0=_supported(verdict.p0),
+            p0=supported_probability(verdict.p0),
             required_bits=verdict.budget.required_bits,
             observed_bits=verdict.budget.observed_bits,
             gap_bits=verdict.budget.gap_bits,
@@ -253,10 +254,6 @@ class MemoryGate:
 
 def _claim(claim_id: str, text: str) -> Claim:
     return Claim(claim_id, text, Span(0, len(text)), 0)
-
-
-def _supported(measured: Measurement) -> float | None:
-    return measured.supported if isinstance(measured, Estimate) else None
 
 
 def _retry_after(verdict: Verdict) -> float | None:
