@@ -21,7 +21,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
     supported_probability,
 )
-from veridical.core.types import Claim, Span
+from veridical.core.types import Claim
 from veridical.errors import ConfigurationError, InputError
 from veridical.memory.deadline import DeadlineError, DeadlineRunner
 from veridical.memory.decision import (
@@ -190,13 +190,12 @@ class MemoryGate:
 
     async def _compare(self, asked: _Asked) -> None:
         """Read the fact against those in memory, both ways: each has to contradict the other."""
-        pairs = [
-            Pair(_claim("new", asked.text), _claim(key, text)) for key, text in asked.others.items()
-        ]
+        new = Claim.of_text(asked.text, "new")
+        pairs = [Pair(new, Claim.of_text(text, key)) for key, text in asked.others.items()]
         queries = [
             query
-            for new, old in pairs
-            for query in (Query(new.text, old.text), Query(old.text, new.text))
+            for text in asked.others.values()
+            for query in (Query(asked.text, text), Query(text, asked.text))
         ]
         asked.found.compared = UNKNOWN  # until the answers are in: it may end before that
         measured = await self._estimates(queries)
@@ -250,10 +249,6 @@ class MemoryGate:
             tokens=took.tokens,
             cost_usd=took.cost_usd,
         )
-
-
-def _claim(claim_id: str, text: str) -> Claim:
-    return Claim(claim_id, text, Span(0, len(text)), 0)
 
 
 def _retry_after(verdict: Verdict) -> float | None:

@@ -73,8 +73,7 @@ def _verdict(  # noqa: PLR0913, PLR0917 -- a verdict has that many parts
     reason: Unmeasured,
 ) -> Verdict:
     whole = Span(0, len(node.text))
-    refs = tuple(CitationRef(cite, whole) for cite in cites)
-    claim = Claim("c1", node.text, whole, 0, citations=refs)
+    claim = Claim.of_text(node.text, cites=cites)
     citations = tuple(Citation(cite, whole, None) for cite in cites)
     budget = Budget(policy.target_confidence)
     took = UNKNOWN if status is Status.UNDETERMINED else Taken()
