@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.printing import usd
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.certainty import CertaintyModel
+    from veridical.core.printing import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +252,10 @@ class Taken:
             None if tokens is None or more is None else tokens + more,
             None if cost is None or more_cost is None else cost + more_cost,
         )
+
+    def body(self) -> Document:
+        """Return both as they stand in a JSON object."""
+        return {"tokens": self.tokens, "cost_usd": usd(self.cost_usd)}
 
     @classmethod
     def by(cls, found: Iterable[Measurement | Generated]) -> Taken:

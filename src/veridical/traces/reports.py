@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from veridical.core.assessment import Outcome
 from veridical.core.epistemic import ClaimVerification, EpistemicGap
 from veridical.core.measurements import Taken
-from veridical.core.printing import number, one_line, usd
+from veridical.core.printing import number, one_line
 from veridical.core.status_table import VIEWS
 from veridical.core.types import Span
 from veridical.core.verdicts import Certainty, EvidenceSpan, Note, Role, Status
@@ -301,8 +301,7 @@ class EpistemicReport:
             "overall_confidence": number(self.overall_confidence),
             "max_gap_bits": number(self.max_gap_bits),
             "has_critical_gaps": self.has_critical_gaps,
-            "tokens": self.tokens,
-            "cost_usd": usd(self.cost_usd),
+            **self.taken.body(),
             "claims": [claim.body() for claim in self.claims],
             "gaps": [gap.body() for gap in self.gaps],
         }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from veridical.core.measurements import Unmeasured, supported_probability
+from veridical.core.printing import number
 from veridical.core.status_table import view
 from veridical.core.verdicts import Status
 
@@ -43,7 +44,7 @@ def _cut(value: object) -> object:
 
 
 def _rounded(value: object) -> object:
-    return round(value, _DECIMALS) + 0.0 if isinstance(value, float) else value
+    return number(value, _DECIMALS) if isinstance(value, float) else value
 
 
 Cut = Annotated[str, BeforeValidator(_cut)]
