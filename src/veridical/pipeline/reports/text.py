@@ -166,7 +166,7 @@ class _Terminal:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         if verdict.claim.read_as is not None:
             yield self._row("read as", one_line(verdict.claim.read_as))
-        yield self._row("why", f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict)})")
+        yield self._row("why", f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict.rule)})")
         if verdict.probability_right is not None:
             yield self._row("verdict", certainty(verdict))
         if phrases.asked(verdict):
