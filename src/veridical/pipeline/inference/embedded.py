@@ -8,7 +8,6 @@ core each, is faster (docs/decisions/0005-one-pair-per-run.md).
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
 from time import perf_counter
@@ -30,6 +29,7 @@ from veridical.core.measurements import (
 )
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
+from veridical.pipeline.inference.processors import usable_processors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class EmbeddedVerifier:
             msg = f"threads must be 1 or more, not {threads}"
             raise ConfigurationError(msg, hint="Leave it out to use every processor")
         self._card = load_card(model)
-        self._threads = threads or _usable_processors()
+        self._threads = threads or usable_processors()
 
     @property
     def info(self) -> BackendInfo:
@@ -114,13 +114,6 @@ class EmbeddedVerifier:
             for _ in range(min(self._threads, len(queries))):
                 tasks.start_soon(work)
         return [result for result in results if result is not None]
-
-
-def _usable_processors() -> int:
-    # Not every system has affinity; where it does, containers and taskset are respected.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _engine(card: WeightsCard) -> _Engine:
