@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from veridical.audit.log_steps import Role
 
-
 SHAPES = (
     'A list of steps, {"steps": [...]}, {"messages": [...]} of OpenAI or Anthropic, or spans of '
     "OpenTelemetry; as JSON, or one a line (JSONL)"

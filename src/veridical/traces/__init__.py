@@ -15,7 +15,8 @@ never changed: a second verification stands beside the first, and the last that 
 """
 
 from veridical.traces.reasoning import ReasoningTraces, TraceSummary
-from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+from veridical.traces.reports import ClaimRecord, EpistemicReport
+from veridical.traces.results import VerificationResult
 from veridical.traces.values import EdgeLabel, NodeKind, Trace, TraceEdge, TraceNode
 
 __all__ = [

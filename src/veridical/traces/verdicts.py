@@ -11,7 +11,8 @@ from veridical.core.types import Citation, CitationRef, Claim, Source, Span
 from veridical.core.verdicts import NOTHING_TO_REST_ON, Budget, Status, Verdict
 from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.judgement.epistemic import gap, verification
-from veridical.traces.reports import ClaimRecord, VerificationResult, result_from
+from veridical.traces.reports import ClaimRecord
+from veridical.traces.results import VerificationResult, result_from
 from veridical.traces.rows import new_id
 from veridical.traces.values import NodeKind, Trace, TraceNode
 
