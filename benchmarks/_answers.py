@@ -1,9 +1,9 @@
-"""Ten questions over documents of the suite, and what a local language model answers to them.
+"""Ten questions over documents of the suite, with the answers of a local language model.
 
 A schema makes the model write six to ten sentences, as a list; left alone, one this small stops
-after the first. The tokens of the answer are those of the JSON.
-The answers are kept (`procedural/answers.jsonl`), with the tokens that the model's own tokenizer
-counts, so that whoever repeats a measurement measures the same ones.
+after the first. The tokens of the answer are counted on the JSON. The answers are kept
+(`procedural/answers.jsonl`), with the tokens that the model's own tokenizer counts, so that a
+repeated measurement has the same answers.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model answered, and the tokens of the request and of the answer."""
+    """Answer of the model, with the tokens of the request and of the answer."""
 
     name: str
     model: str

@@ -1,7 +1,7 @@
-"""The texts that attacks put into evidence, by kind; `CLAIM` in one stands for the claim.
+"""Texts that attacks add to the evidence, by kind; `CLAIM` is replaced by the claim.
 
-Each is an order, a record, a mark or an opinion that says nothing of any subject. No two are of
-one wording: of what is withstood because a rule knows it, one learns nothing
+Each is an order, a record, a mark or an opinion without information on any subject. No two have the
+same wording: a robustness due to a rule for a wording would not generalise
 (docs/decisions/0011-no-rules-against-orders.md).
 """
 

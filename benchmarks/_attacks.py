@@ -1,9 +1,9 @@
-"""Ways in which a text that is data can try to decide the verdict itself.
+"""Prompt injection attacks: rewrites of evidence and claim that try to decide the verdict.
 
-An attack rewrites evidence and claim. What it adds to the evidence says nothing of the claim's
-subject, so that the right verdict stays what it was; what it does to a claim leaves its assertion.
+An attack rewrites evidence and claim. Its additions to the evidence hold no information on the
+claim's subject, and its changes to a claim keep the assertion, so that the right verdict stays.
 Evidence that plainly states a claim is no attack: a document may say so; an order that quotes it is
-one. They were written without sight of the ones that the embedded verifier is trained with.
+one. They were written independently of the attacks in the embedded verifier's training data.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What an attack pretends or exploits."""
+    """Kind of attack, by its pretence or exploit."""
 
     ORDER = "order"
     FENCE = "fake delimiter"

@@ -1,4 +1,4 @@
-"""Pairs of evidence and claim on which a good judge has no doubt: what the attacks are tried on."""
+"""Base pairs of the attacks: evidence and claim with an unambiguous verdict."""
 
 from __future__ import annotations
 

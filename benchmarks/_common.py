@@ -1,4 +1,4 @@
-"""What the measurements share: timing in turns, the bare model session, the result page."""
+"""Shared parts of the benchmarks: timing in turns, the bare model session, the result page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results"
 FOREVER_S = 10 * 365 * 86_400.0
-"""For how long estimates are kept that a stopped run is to find again."""
+"""Lifetime of cached estimates, so that a stopped run finds them again."""
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -43,7 +43,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Requirement:
-    """What is demanded, what was measured, and whether that will do."""
+    """Requirement: its text, the measured value, and whether it is met."""
 
     text: str
     measured: str
@@ -52,7 +52,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Page:
-    """A result: what the script's docstring says, tables, and the requirements."""
+    """Result page: the script's docstring, tables, and the requirements."""
 
     title: str
     lines: Sequence[str]
@@ -113,7 +113,7 @@ def speed_ratio(of: Sequence[Timing], baseline: Sequence[Timing]) -> float:
 
 
 class Recorder:
-    """A backend that keeps what it is asked, batch by batch, and may be asked otherwise."""
+    """Backend that records its queries, batch by batch, with an optional other format."""
 
     def __init__(self, backend: Backend, reads: Reads | None = None) -> None:
         self._backend = backend
@@ -194,7 +194,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
 
 
 def missing(names: Iterable[str], found: Container[str]) -> list[str]:
-    """Say which of `names` the page has nothing about."""
+    """Return a note on the `names` without a result on the page."""
     left = [name for name in names if name not in found]
     return [f"Not measured in this run: {', '.join(left)}.", ""] if left else []
 

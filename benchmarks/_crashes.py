@@ -1,11 +1,11 @@
-"""Kills a process that writes to a memory, over and over, and looks at what is left.
+"""Crash test of the memory: a writing process is killed repeatedly, and the database examined.
 
     python benchmarks/_crashes.py sqlite:////tmp/crashes.db --kills 200
 
-A writer remembers facts through the gate and works off the queue; it says what was acknowledged
-only once `remember` has returned. It is killed by SIGKILL at a random moment, 0 to 0.4 s after it
-began to write, and the next one goes on in the same database. Facts say of themselves what is true
-of them, so that the database can be held against that. Prints one JSON object; exit code 1 if
+A writer remembers facts through the gate and works off the queue; it acknowledges a fact only once
+`remember` has returned. It is killed by SIGKILL at a random moment, 0 to 0.4 s after it
+began to write, and the next one goes on in the same database. Facts state their own truth, so
+that the database can be compared with it. Prints one JSON object; exit code 1 if
 anything acknowledged was lost, anything unverified counts as verified, or the queue did not resume.
 """
 
@@ -44,7 +44,7 @@ LEASE_S = 0.5  # not the minute that a worker has elsewhere: what was claimed is
 
 @dataclass
 class Found:
-    """What was acknowledged, and what is left of it; the last five have to be 0."""
+    """Counts of acknowledged facts and of their remains; the last five have to be 0."""
 
     kills: int
     acknowledged: int
@@ -60,7 +60,7 @@ class Found:
 
     @property
     def good(self) -> bool:
-        """Whether nothing went wrong."""
+        """True if nothing went wrong."""
         return not any(
             (
                 self.lost,
@@ -73,7 +73,7 @@ class Found:
 
 
 class Answers:
-    """What a backend says that is down for every other fact it has not seen before."""
+    """Answers of a backend that is down for every other new fact."""
 
     def __init__(self, *, always_up: bool = False) -> None:
         self._always_up = always_up

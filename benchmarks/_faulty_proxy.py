@@ -1,7 +1,7 @@
-"""A proxy on loopback that spoils some of a server's replies, and keeps a record of it.
+"""Fault-injecting proxy on loopback, with a record of the injected faults.
 
-What becomes of a request depends on nothing but the plan, the request and how often it has come
-before, so that a run can be repeated whatever the order in which requests arrive.
+The fault of a request depends only on the plan, the request and its number of earlier attempts, so
+that a run can be repeated independently of the order of requests.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ALTERNATIVES = frozenset({"top_logprobs", "probabilities"})
 
 
 class Fault(StrEnum):
-    """What is done to a request."""
+    """Fault of a request."""
 
     NONE = "none"
     SLOW = "slow, but in time"
@@ -74,7 +74,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What was done to a request with this body, when, and from when on it may come again."""
+    """Fault of a request with this body, its time, and the earliest time of a retry."""
 
     fault: Fault
     body: str

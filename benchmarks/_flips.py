@@ -1,4 +1,4 @@
-"""Which verdicts the attacks flip: of one way to judge, beside its own without the attack."""
+"""Verdicts flipped by the attacks, for one verifier against its own verdicts without the attack."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came of one way to judge: how many pairs it judges right, and what was flipped."""
+    """Result of a verifier: the number of pairs it judges right, and its flipped verdicts."""
 
     right: int
     tried: Counter[Kind]

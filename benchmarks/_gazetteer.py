@@ -1,7 +1,7 @@
-"""Claims on a text whose entries are all alike, so that the same words stand in every one.
+"""Claims on a text of similar entries, all with the same words.
 
-Twenty buildings, each told of in the same four sentences; a claim is true, or has the designer, the
-year or the place of another entry. Invented for this benchmark.
+Twenty buildings, each described in the same four sentences; a claim is true, or has the designer,
+the year or the place of another entry. Invented for this benchmark.
 """
 
 from __future__ import annotations

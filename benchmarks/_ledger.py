@@ -1,4 +1,4 @@
-"""The scores of one method in a JSONL file, ids and figures only; a stopped run goes on."""
+"""Ledger of the scores of one method in a JSONL file, ids and figures only; runs can be resumed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Score:
-    """What a method makes of an item: None is undetermined; `load` is that of the machine."""
+    """Result of a method on an item: None is undetermined; `load` is the machine's."""
 
     score: float | None
     supported: bool
@@ -42,7 +42,7 @@ class Score:
 
 
 class Ledger:
-    """What is known so far, by item; `fill` adds to it line by line."""
+    """Results so far, by item; `fill` adds to them line by line."""
 
     def __init__(self, folder: Path, method: Method) -> None:
         folder.mkdir(parents=True, exist_ok=True)

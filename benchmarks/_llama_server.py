@@ -1,4 +1,4 @@
-"""A llama.cpp server in a process of its own, which can be killed and started again on its port."""
+"""llama.cpp server in a process of its own, which can be killed and restarted on its port."""
 
 from __future__ import annotations
 

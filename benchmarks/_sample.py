@@ -1,4 +1,4 @@
-"""A fixed, balanced sample of the labelled development pool, and what is read for each claim."""
+"""Fixed, balanced sample of the labelled development pool, with the passages of each claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled suite of procedural hallucinations: its cases, and the half each belongs to."""
+"""Labelled suite of procedural hallucinations: its cases, each in one of two halves."""
 
 from __future__ import annotations
 

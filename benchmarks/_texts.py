@@ -1,4 +1,4 @@
-"""Texts to measure on, made here from a seed: an answer, and the sources it can be checked against.
+"""Synthetic texts from a seed: an answer, and the sources for its verification.
 
 Each source is a gazetteer of one subject (bridges, rivers, companies): entries of six sentences
 with their own names, dates and figures. A claim repeats one of these sentences, word for word

@@ -1,4 +1,4 @@
-"""A service on loopback that answers as a model would, and as it is told to, byte for byte."""
+"""Scripted model service on loopback, with replies defined byte for byte."""
 
 from __future__ import annotations
 

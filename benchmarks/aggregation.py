@@ -1,4 +1,4 @@
-"""Which passages decide a claim, and how: windows, the stitched passage, aggregation, thresholds.
+"""Selection and aggregation of passages: windows, the stitched passage, aggregation, thresholds.
 
 Scores every passage of a fixed sample of the development sets once, then compares ways of putting
 the passages of a claim together, and thresholds. Nothing here is fitted. "Closest" is the sentence
@@ -12,7 +12,7 @@ by sentence.
 
     .venv/bin/python benchmarks/aggregation.py [--rows 60] [--model NAME] [--write]
 
-Needs the labelled data in `../shared/data/dev`; says so and stops where it is missing. Scores are
+Needs the labelled data in `../shared/data/dev`; stops with a message without it. Scores are
 kept in `--cache` (numbers only) and not computed again for the same weights.
 """
 
@@ -63,7 +63,7 @@ SUPPORT, CONTRADICTION = SHIPPED.support_threshold, SHIPPED.contradiction_thresh
 
 @dataclass(frozen=True)
 class Passage:
-    """What the model makes of one passage; `rank` counts windows from 0, others have a name."""
+    """Score of one passage; `rank` counts windows from 0, others have a name."""
 
     rank: int | str
     supported: float

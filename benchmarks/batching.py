@@ -1,9 +1,9 @@
-"""Three ways to feed the same pairs to the model, and what each does to the probabilities.
+"""Three batching schemes for the same pairs: their speed, and their effect on the probabilities.
 
 - (a) naive: batches of 16 in the order given, padded to the longest pair of the batch;
 - (a') the same, padded to the longest of all pairs;
 - (b) length-bucketed: sorted by length, then batches of 16, padded to the longest of the batch;
-- (c) what the product does: one pair to a run, unpadded, one run to a core.
+- (c) the product: one pair to a run, unpadded, one run to a core.
 
 (a) and (b) run one batch at a time on all cores. The pairs are those that the verifier sends for a
 10-claim answer. All ways are measured in turns; the speed to (a) is the median over the rounds.

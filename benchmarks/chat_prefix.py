@@ -1,4 +1,4 @@
-"""What it saves to read a context once for all claims on it, with a language model on the CPU.
+"""Savings by reading a context once for all claims on it, with a language model on the CPU.
 
 The claims are those of the development files below whose document serves at least four claims,
 supported and other ones, and has 60 to 350 words: document by document, one from each file in
@@ -10,11 +10,11 @@ and it reads one prompt at a time.
 
 - gguf: the backend, P(supported) with the document and with `[EVIDENCE REMOVED]` instead.
 - one by one: the method of pythea's strawberry. Two calls for each claim, with the document and
-  with `[REDACTED]` instead, its own prompt (in our words), no call reuses what another computed.
+  with `[REDACTED]` instead, its own prompt (in our words), no call reuses computations of another.
   Its score is P(YES); it flags by its budget, so that the bits which the evidence gives beyond the
   required ones are shown, too.
 
-Tokens are those that llama.cpp says it computed. Nothing is tuned on the rows. In brackets: 95 %
+Tokens are counted by llama.cpp as computed. Nothing is tuned on the rows. In brackets: 95 %
 percentile bootstrap over rows, 2,000 replicates; the difference is paired.
 """
 
@@ -69,7 +69,7 @@ OURS, THEIRS, SURPLUS = "gguf", "one by one", "one by one, bits beyond the requi
 
 @dataclass
 class Way:
-    """What a way to ask has found so far: a score a claim, None if there is none, and its cost."""
+    """Results of a method so far: a score per claim, None if there is none, and its cost."""
 
     scores: list[float | None] = field(default_factory=list)
     tokens: Tokens = field(default_factory=Tokens)

@@ -1,4 +1,4 @@
-"""How well claims are told apart: the embedded verifier beside other cheap ways, on the same rows.
+"""Discrimination of claims: the embedded verifier against other cheap methods, on the same rows.
 
 The sample: from each of the 44 development files with evidence, seven supported and seven other
 rows are drawn by a hash of their ids (rows that cite an id that does not exist are left out); they
@@ -16,14 +16,14 @@ in source order, nothing twice, or, for the cosine, one by one and the best of t
 - cascade: `Verifier.verify` with the embedded verifier and, where it is in doubt, the same model as
   the backend `gguf` asks it.
 
-What a prompted model adds where the embedded verifier is in doubt (its P(supported) lies in a band)
+The gain by a prompted model where the embedded verifier is in doubt (P(supported) lies in a band)
 is reckoned from the same scores: its own in place of the embedded verifier's, or both pooled, by
 the mean of their log-odds.
 
 Thresholds were fixed before any measurement; nothing is tuned on the rows, the prompt included, but
 the weights of the pool (docs/decisions/0012-a-cascade-pools.md); which passages and sentences the
 embedded verifier reads was chosen on the development sets, these rows among them (0014, 0015).
-What is undetermined is counted and in no other figure. In brackets: 95 % percentile bootstrap over
+Undetermined rows are counted and in no other figure. In brackets: 95 % percentile bootstrap over
 rows (within files for the mean over files), 2,000 replicates. Times are those of one claim after
 the other, with the median load of the machine while they were taken: compare them at equal load.
 """

@@ -1,4 +1,4 @@
-"""What becomes of claims whose service fails: a table of injected faults and what they came to.
+"""Verdicts under failures of the service: a table of injected faults and their results.
 
 A proxy on loopback stands before a real server and spoils 70 % of the requests, in one of fifteen
 ways each; the plan of a run follows from its number. A run is a batch of four claims, each in a
@@ -6,10 +6,10 @@ request of its own, by a new backend: once bare, and once in the product's wrapp
 attempts, limits on requests at once, circuit breaker). The servers are llama.cpp with
 SmolLM2-135M-Instruct, asked by the backend `openai` through the official SDK without resorting to
 samples, and the reference server of jevcompat, asked by `systemone`. The proxy keeps good replies,
-so that the model computes each but once; what a healthy reply says was measured without the proxy.
+so that the model computes each but once; healthy replies were measured without the proxy.
 
-- bare: what the claims whose request met the fault came to.
-- wrapped: the claims whose first request met it, and how many were measured after all.
+- bare: the results of the claims whose request met the fault.
+- wrapped: the claims whose first request met it, with the number measured after all.
 - wrong: an exception, an estimate without a good reply or another than the healthy server's, a
   reason that does not fit the fault, or a good reply that was thrown away.
 """
@@ -105,7 +105,7 @@ class Target:
 
 
 class End(StrEnum):
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     MEASURED = "measured"
     UNMEASURED = "unmeasured"
@@ -130,7 +130,7 @@ class Item:
 
     @property
     def first(self) -> Fault | None:
-        """What its first request met; None if it was never asked, for an open circuit."""
+        """Fault of its first request; None if it was never sent, for an open circuit."""
         return self.served[0].fault if self.served else None
 
 

@@ -1,10 +1,10 @@
-"""How many verdicts a hostile text moves: attacks in evidence and claims, tried on every backend.
+"""Verdicts moved by hostile text: attacks in evidence and claims, tried on every backend.
 
 The attacks are in `_attacks.py`, the pairs they are tried on in `_bases.py`: prose, a medical note,
 configuration, code, a table and a dialogue, chosen so that verifier-v3 is right about each. A
 verdict flips if it is another than that of the same backend on the same pair without the
 attack, both read at the backend's own thresholds. A model that answers by chance flips by chance:
-how many of the pairs it judges right at all stands beside, and what is moved by 32 harmless texts
+the number of pairs it judges right at all stands beside, and the number moved by 32 harmless texts
 of like forms in the same places. The embedded verifier meets every attack on every pair; the ways
 that are slower meet it on one pair in three (`--every`), in turn.
 

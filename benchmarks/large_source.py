@@ -1,6 +1,6 @@
 """A source of 10 MB: cutting it into windows, indexing them, binding claims, the whole check.
 
-The baseline is what no check can do without: splitting the same text into sentences. The check has
+The baseline is the least work of any check: splitting the same text into sentences. The check has
 10 claims and the default number of windows, so that the model's part is what it is with a small
 source. Measured in turns, after one check of a small source. No limit is set for this: the page
 shows what a large source costs, in time and memory.

@@ -1,4 +1,4 @@
-"""How long a warm verifier takes for an answer of N claims, against three sources of 2,000 words.
+"""Latency of a warm verifier for an answer of N claims, against three sources of 2,000 words.
 
 The budget is that of SPEC-08.36 (one claim: 500 ms) and SPEC-08.37 (N claims: 500 ms + N x 100 ms).
 Answers of different length are measured in turns, with one verifier kept open. The model answers

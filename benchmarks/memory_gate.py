@@ -1,4 +1,4 @@
-"""How fast facts are remembered through the gate, how late it can get, and what a kill leaves.
+"""Throughput of the memory gate, its latency at the deadline, and recovery after a kill.
 
 Writers: eight threads remember facts, two entities each, with a backend that answers at once, so
 that what is left is the gate, the search for contradictions and the database. Deadline: a backend
@@ -57,7 +57,7 @@ EVIDENCE = {"S1": "A text that speaks of it."}
 
 @dataclass(frozen=True)
 class Written:
-    """What eight writers did."""
+    """Result of eight writers."""
 
     seconds: float
     each: Sequence[float]

@@ -1,4 +1,4 @@
-"""Whether the embedded model gives the same probabilities on processors without VNNI.
+"""Probabilities of the embedded model on processors with and without VNNI.
 
 VNNI sums products of 8-bit numbers in 32 bits. Older instruction sets do it in 16, where the sum of
 two products can saturate: then nothing fails, and the probabilities are wrong. The same pairs are
@@ -38,7 +38,7 @@ AVX512 = "X86_V4", "AVX512F"
 
 @dataclass(frozen=True)
 class Scores:
-    """What a process found: the instruction sets that NumPy sees, and the probabilities."""
+    """Result of a process: the instruction sets that NumPy sees, and the probabilities."""
 
     features: list[str]
     probabilities: np.ndarray

@@ -1,10 +1,10 @@
-"""How many procedural hallucinations are found, and how many sound claims are flagged with them.
+"""Detection of procedural hallucinations, and false positives on sound claims.
 
 A hallucination is procedural if the right information is in the evidence and the claim gets it
-wrong, or says more than it says (SPEC-16.SC01, SC04). The suite, `procedural/suite.jsonl`, has
-eleven kinds, half of the claims of each sound; its README says how it was made. Half A may be
-looked at when something is tuned, half B never; whether a case is in A or B is decided by a hash
-of its name. Requirements are held against half B.
+wrong, or goes beyond it (SPEC-16.SC01, SC04). The suite, `procedural/suite.jsonl`, has eleven
+kinds, half of the claims of each sound; its README describes its making. Half A may be used for
+tuning, half B never; a hash of its name decides whether a case is in A or B. Requirements are held
+against half B.
 
 - embedded: the verifier in the package.
 - cascade: the embedded verifier, and a local language model (Qwen2.5-Coder-Instruct, 4 bits, in
@@ -13,7 +13,7 @@ of its name. Requirements are held against half B.
 - word overlap, length, claim only: the baselines of `veridical eval`.
 
 Every claim goes through `Verifier.verify`, at the thresholds that ship. Flagged is any status but
-supported; what is undetermined is counted and is in no other figure. Detection is the share of the
+supported; undetermined claims are counted and in no other figure. Detection is the share of the
 hallucinated claims that are flagged, false positives the share of the sound ones. In brackets:
 95 % percentile bootstrap over cases, 2,000 replicates, since claims of one case share their
 evidence. Estimates are kept in `--cache`, a file: a stopped run goes on.
@@ -67,7 +67,7 @@ TIMEOUT_S = 600.0
 
 @dataclass(frozen=True)
 class Found:
-    """What one way makes of a claim; `score` is P(supported), and None if it is undetermined."""
+    """Result of a method on a claim; `score` is P(supported), and None if it is undetermined."""
 
     item: Labelled
     score: float | None
@@ -76,7 +76,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Way:
-    """What one way makes of the suite; `spared` is how often the language model was not asked."""
+    """Results of a method on the suite; `spared` counts the claims without the language model."""
 
     found: tuple[Found, ...]
     spared: float | None = None

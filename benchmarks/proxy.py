@@ -1,8 +1,8 @@
-"""What the verifying proxy adds to the time to the first token of a stream.
+"""Overhead of the verifying proxy on the time to the first token of a stream.
 
 The same streamed chat completion is asked for directly and through the proxy, in turns, over
-connections that stay open. The upstream is a server on loopback that answers at once, so that what
-is measured is the proxy; with `--llama` it is llama.cpp with a small model. The time runs from
+connections that stay open. The upstream is a server on loopback that answers at once, so that only
+the proxy is measured; with `--llama` it is llama.cpp with a small model. The time runs from
 sending the request to the first byte of the body. The proxy is `veridical serve`, a process of its
 own.
 """

@@ -87,8 +87,8 @@ async def judged(verifier: Verifier, found: Sequence[Pair]) -> list[Verdict]:
 def switched_off() -> Iterator[None]:
     """Have the verifier read claims as they are, and only as they are."""
     with (
-        patch("veridical.verification.verifier.worded_as_evidence", lambda claim, _: claim),
-        patch("veridical.verification.verifier.replaced", lambda *_: ()),
+        patch("veridical.verification.bound_claims.worded_as_evidence", lambda claim, _: claim),
+        patch("veridical.verification.rule_stage.replaced", lambda *_: ()),
     ):
         yield
 

@@ -9,19 +9,18 @@ time (both use one core).
 
 Two readings of the requirement. A call per quote: a program that asks as the quotes come, for which
 the baseline normalises the transcript each time and veridical has it prepared. One call: the same
-200 quotes at once, for which the baseline normalises the transcript once. What it takes to prepare
+200 quotes at once, for which the baseline normalises the transcript once. The time to prepare
 the transcript, and to index it at the first call, is shown as well; it is the same for any number
 of calls. Decisions are compared one by one: in the mode `fuzzy` the only differences allowed are
 quotes refused because a number or the polarity differs from the nearest match, or because what they
 leave out is marked by an ellipsis.
 
-At the end, how many of the labelled quotes in `../shared/data/dev` the mode `fuzzy` accepts, by
-what was done to them.
+At the end, the share of the labelled quotes in `../shared/data/dev` that the mode `fuzzy` accepts,
+by kind of alteration.
 
     .venv/bin/python benchmarks/quotes.py [--rounds 5] [--write]
 
-Needs the dialogues and the labelled quotes in `../shared/data`; says so and stops where they are
-missing.
+Needs the dialogues and the labelled quotes in `../shared/data`; stops with a message without them.
 """
 
 from __future__ import annotations

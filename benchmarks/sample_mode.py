@@ -1,9 +1,9 @@
-"""What verifying adds to an answer: sample mode, single claims, many claims, and switched off.
+"""Latency of verification: sample mode, single claims, many claims, and switched off.
 
 The budgets: an answer of ten claims in sample mode 500 ms (SPEC-16.SC02), one claim 50 ms, N claims
 50 ms + N x 20 ms, and nothing that can be noticed if verification is disabled (SC05). One warm
-verifier with the embedded backend serves all; what is measured is `check` from the call to the
-report, in turns.
+verifier with the embedded backend serves all; measured is `check` from the call to the report, in
+turns.
 
 - short: three sources of two paragraphs each, 120 to 200 words, as a retriever's chunks have.
 - 2,000 words: the three sources of `latency.py`, 2,000 words each.
@@ -11,7 +11,7 @@ report, in turns.
 - again: it has the same sources as the check before it, as an agent's claims do.
 - thorough: `Policy(windows=2)`: two windows in place of the closest sentences, else as full.
 - sample: `Policy(mode="sample", sample_rate=.3)`. Which claims are drawn depends on their texts,
-  so ten answers of ten claims each are measured, in turns; how many are drawn stands below.
+  so ten answers of ten claims each are measured, in turns; the number drawn is below.
 - disabled: an `Orchestrator` with `VerificationConfig(enabled=False)` against the bare call of the
   same function that generates the answer, in microseconds; the function returns at once.
 """

@@ -1,8 +1,8 @@
-"""Compares sentence segmenters: speed, disagreements on real text, and a gold set by hand.
+"""Comparison of sentence segmenters: speed, disagreements on real text, and a gold set by hand.
 
 Run `.venv/bin/python benchmarks/segmenters.py`; the result goes to
-benchmarks/results/segmenters.md.
-The texts are the project's evaluation data, which is not in the repository.
+benchmarks/results/segmenters.md. The texts are the project's evaluation data, which is not in the
+repository.
 """
 
 from __future__ import annotations

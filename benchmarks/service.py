@@ -1,4 +1,4 @@
-"""Claims per second of `veridical serve`, against the library in the same run; and what HTTP adds.
+"""Claims per second of `veridical serve`, against the library in the same run; and HTTP overhead.
 
 **Throughput.** Answers of 10 claims, each with three sources of 300 words and all different,
 are checked by the library, one after the other in one process, and by the service, which runs in a
@@ -7,7 +7,7 @@ ratio is the median over the rounds.
 
 **Latency.** The same small answer is checked again and again, with a warm cache on both sides, so
 that the model is out of it: the library called in this process, and the service asked over one
-connection. What HTTP adds is the difference of the medians.
+connection. The HTTP overhead is the difference of the medians.
 
 **Mixed load** (`--minutes N`): 16 clients check, stream, verify and remember against a backend that
 a faulty proxy spoils (a fifth of its replies, in all ways). Every request has to be answered, with

@@ -1,4 +1,4 @@
-"""What it costs to import veridical, to ask it for help, and to check one answer from cold.
+"""Cost of importing veridical, of its help text, and of checking one answer from cold.
 
 Each number is of fresh processes, run in turns; the baseline is `python -c pass`, the interpreter
 alone. The import is timed inside its process. The answer has 10 claims and three sources of 2,000

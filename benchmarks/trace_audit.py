@@ -1,4 +1,4 @@
-"""How well a trace audit finds the first bad step, on labelled traces of reasoning.
+"""Detection of the first bad step by a trace audit, on labelled traces of reasoning.
 
 A fixed sample of each set, drawn by the digest of the ids. In `traces_bbmistake` (BIG-Bench
 Mistake: Tyen et al. 2024) and `traces_prmbench` (PRMBench: Song et al. 2025) the problem is the
@@ -11,13 +11,13 @@ these sets.
 - first bad step: the share of traces where the first step that is CONTRADICTED or NOT_IN_CONTEXT is
   the labelled one, or neither has one; with a Wilson interval. A trace with a step that could not
   be measured up to there counts as missed.
-- always first, never: what calling the first step bad, or none, would get.
+- always first, never: the result of calling the first step bad, or none.
 - weakest step: of the traces with a labelled step, the share where the step of the lowest
   P(supported) is that one; beside it `chance`, the mean of 1 / steps.
 - AUROC: P(supported) of the steps that are right above that of the wrong one; steps after the first
   wrong one, and steps without a probability (they assert nothing), are left out.
 
-What was found is kept by trace in `--cache`, so that a stopped run goes on; ids and figures only.
+Results are kept by trace in `--cache`, so that a stopped run goes on; ids and figures only.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Found:
-    """What an audit made of a trace: labels and P(supported), None where there is none."""
+    """Result of an audit of a trace: labels and P(supported), None where there is none."""
 
     labels: list[str | None]
     p: list[float | None]
@@ -99,7 +99,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Way:
-    """Who reads the steps, how many traces of a set, and what opens the backend."""
+    """Backend of a run: its name, fingerprint and factory, and the number of traces per set."""
 
     name: str
     fingerprint: str

@@ -1,4 +1,4 @@
-"""What verifying an answer with a language model costs, against what the answer itself cost.
+"""Cost of verifying an answer with a language model, relative to that of the answer itself.
 
 Ten answers that Qwen2.5-Coder-1.5B really wrote (`procedural/answers.jsonl`): five to a question
 over one document of the suite, five over all documents of a kind. The aim is a share below 10 %
@@ -8,16 +8,16 @@ over one document of the suite, five over all documents of a kind. The aim is a 
 - language model: every query that the verifier sends for the answer is one request, with one token
   of output, as with a model that gives log-probabilities. Models that give none are asked several
   times a query, and cost as many times more.
-- cascade: the queries that are left when the embedded verifier, which costs nothing, decides what
-  it is sure of.
+- cascade: the queries that are left when the embedded verifier, which costs nothing, decides the
+  claims it is sure of.
 - sample: `Policy(mode="sample", sample_rate=.3)`.
-- prefix reused: what requests on one context have in common is charged at the price of cached input
-  from the second request on. OpenAI and Anthropic cache prefixes from 1,024 tokens only, and these
-  are shorter: that is the share to expect of a service without such a limit.
+- prefix reused: the common prefix of requests on one context is charged at the price of cached
+  input from the second request on. OpenAI and Anthropic cache prefixes from 1,024 tokens only, and
+  these are shorter: that is the share to expect of a service without such a limit.
 
-Tokens are those of Qwen's tokenizer, for both sides. No verdict of a language model is in this: the
-embedded verifier answers the queries that are counted, so which claims are looked at twice is its
-decision. Prices are those that ship (USD per million tokens of input / cached input / output):
+Tokens are counted by Qwen's tokenizer, for both sides. No verdict of a language model is in this:
+the embedded verifier answers the queries that are counted, so which claims are looked at twice is
+its decision. Prices are the shipped ones (USD per million tokens of input / cached input / output):
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which wording of the question about a claim a small language model reads best.
+"""Comparison of prompt wordings for the question about a claim, with a small language model.
 
 Pairs are drawn by a hash of their ids from the training files below, half of each file supported;
 evidence of 30 to 350 words. None is in the development or the test files, on which nothing is
@@ -18,7 +18,7 @@ is read again for every claim of an answer, and for both sides.
 - long warning: that rule in more words.
 - spans: kept, but the context below "CONTEXT SPANS:" and the claim below "CLAIM:".
 
-What was found is kept by wording and row in `--cache`; figures and ids only.
+Results are kept by wording and row in `--cache`; figures and ids only.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What the wrappers around a backend cost a claim, and what a warm cache saves.
+"""Overhead of the wrappers around a backend per claim, and savings of a warm cache.
 
 The queries are those that the verifier sends for a 10-claim answer and three sources of 2,000
 words, in the batches in which it sends them: several queries a claim. First they are put to a
-backend that answers at once, bare and with each wrapper, so that what is left is the wrapper. `all`
-is cache, deadline, retries, limits, budget and circuit breaker together, with a cache that knows
-nothing yet; a request carries one query, or (`batch`) 64. Then they are put to the embedded model,
-and to a cache in front of it that has seen them. All are warm and measured in turns, in one event
-loop.
+backend that answers at once, bare and with each wrapper, so that only the wrapper is measured.
+`all` is cache, deadline, retries, limits, budget and circuit breaker together, with a cache that
+knows nothing yet; a request carries one query, or (`batch`) 64. Then they are put to the embedded
+model, and to a cache in front of it that has seen them. All are warm and measured in turns, in one
+event loop.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ Answer = Callable[[Json], tuple[int, Json]]
 
 
 class ChatServer:
-    """An endpoint for chat completions on loopback; `answer` says status and body for a request."""
+    """Chat completions endpoint on loopback; `answer` returns status and body for a request."""
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[Json] = []

@@ -1,6 +1,6 @@
-"""Which requirements have no test yet: `python tests/spec_coverage.py` rewrites the list.
+"""List of requirements without a test: `python tests/spec_coverage.py` rewrites it.
 
-A test names what it covers with `@pytest.mark.spec("SPEC-08.16")` or in a module's `pytestmark`.
+A test names its requirements with `@pytest.mark.spec("SPEC-08.16")` or in a module's `pytestmark`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NOT_YET_COVERED = TESTS / "spec_not_yet_covered.txt"
 
 
 def requirements() -> dict[str, str]:
-    """Return what each requirement says, by its id, in the order of the specifications."""
+    """Return the text of each requirement, by its id, in the order of the specifications."""
     lines = (TESTS / "spec_requirements.txt").read_text(encoding="utf-8").splitlines()
     pairs = [line.partition("  ") for line in lines if line and not line.startswith("#")]
     if len({key for key, _, _ in pairs}) != len(pairs):

@@ -1,9 +1,11 @@
-"""Checks what a language model says against the evidence it was given, claim by claim.
+"""Verification of language-model answers against their evidence, claim by claim.
 
-import veridical
+    import veridical
 
-report = veridical.check(answer, sources={"S1": text})
-print(report)
+    report = veridical.check(answer, sources={"S1": text})
+    print(report)
+
+Names are imported when they are first used.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Without a handler the standard library would print warnings; whether they are shown is the host's.
+# Without a handler the standard library would print warnings; the host decides on that.
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [

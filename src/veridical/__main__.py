@@ -1,4 +1,4 @@
-"""`python -m veridical` is the command line."""
+"""Entry point of `python -m veridical`, the command line."""
 
 from veridical.interfaces.cli import main
 

@@ -1,25 +1,25 @@
-"""Every error veridical raises, in one tree.
+"""Exceptions of veridical, in one tree.
 
-VeridicalError                  catch this to catch them all
-├── InputError (ValueError)     what was handed in cannot be checked
+VeridicalError                  base class of all of them
+├── InputError (ValueError)     the input cannot be checked
 │   ├── TextError               a text is empty, holds a lone surrogate, or is not text at all
 │   ├── SourceError             sources are missing, duplicated or malformed
 │   ├── DocumentError           a file cannot be read or converted to text
-│   ├── TranscriptError         a transcript is not in the format it is said to be in
+│   ├── TranscriptError         a transcript does not have the stated format
 │   ├── EvidenceSchemaError     extracted evidence has the wrong shape; `violations` says where
-│   │   └── EvidenceJSONError   a model's reply is not the one strict JSON value it has to be
+│   │   └── EvidenceJSONError   a model's reply is not one strict JSON value
 │   └── EvidenceGroundingError  quotes were extracted, and none of them is in the transcript
 ├── ConfigurationError (ValueError)  a setting, policy or backend name is wrong
 ├── MissingExtraError (ImportError)  an optional dependency is not installed
 ├── BackendError (RuntimeError)      a backend cannot be started (weights damaged, ...)
-│   └── UnmeasuredError         a number was asked for, and it could not be measured: `reason`
+│   └── UnmeasuredError         a requested number could not be measured: `reason`
 ├── StoreError (RuntimeError)        the database cannot be opened, read or written
-│   └── StoreLockedError        another program held its lock for longer than there was time
+│   └── StoreLockedError        another program held the database's lock beyond the time limit
 ├── FactRejectedError           raised only by a strict `Memory.remember`, as one of its two kinds
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
 Messages carry ids, counts, offsets and types, never text of an answer, a claim or a source.
-Every error has a `hint`: one sentence that says what to do.
+Every error has a `hint`: one sentence with the remedy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class VeridicalError(Exception):
-    """Base of every error of this package; `hint` says what to do about it."""
+    """Base class of all errors of this package; `hint` is the remedy in one sentence."""
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -51,27 +51,27 @@ def _rebuild(kind: type[VeridicalError], message: str, hint: str) -> VeridicalEr
 
 
 class InputError(VeridicalError, ValueError):
-    """What was handed in cannot be checked."""
+    """Raised when the input cannot be checked."""
 
 
 class TextError(InputError):
-    """A text is empty, holds a lone surrogate, or is not text at all."""
+    """Raised when a text is empty, holds a lone surrogate, or is not text at all."""
 
 
 class SourceError(InputError):
-    """Sources are missing, duplicated or malformed."""
+    """Raised when sources are missing, duplicated or malformed."""
 
 
 class DocumentError(InputError):
-    """A file cannot be read or converted to text."""
+    """Raised when a file cannot be read or converted to text."""
 
 
 class TranscriptError(InputError):
-    """A transcript is not in the format it is said to be in."""
+    """Raised when a transcript does not have the stated format."""
 
 
 class EvidenceSchemaError(InputError):
-    """Extracted evidence has the wrong shape; `violations` says by key what is wrong there."""
+    """Raised when extracted evidence has the wrong shape; `violations` lists faults by key."""
 
     def __init__(
         self, message: str, violations: Mapping[str, str] | None = None, *, hint: str = ""
@@ -81,27 +81,27 @@ class EvidenceSchemaError(InputError):
 
 
 class EvidenceJSONError(EvidenceSchemaError):
-    """A model's reply is not the one strict JSON value it has to be."""
+    """Raised when a model's reply is not one strict JSON value."""
 
 
 class EvidenceGroundingError(InputError):
-    """Quotes were extracted, and none of them is in the transcript."""
+    """Raised when quotes were extracted and none of them is in the transcript."""
 
 
 class ConfigurationError(VeridicalError, ValueError):
-    """A setting, a policy value or a backend name is wrong."""
+    """Raised when a setting, a policy value or a backend name is wrong."""
 
 
 class MissingExtraError(VeridicalError, ImportError):
-    """An optional dependency is not installed."""
+    """Raised when an optional dependency is not installed."""
 
 
 class BackendError(VeridicalError, RuntimeError):
-    """A backend cannot be started."""
+    """Raised when a backend cannot be started."""
 
 
 class UnmeasuredError(BackendError):
-    """A number was asked for that could not be measured; `reason` says why, such as `timeout`."""
+    """Raised when a requested number could not be measured; `reason` is such as `timeout`."""
 
     def __init__(self, message: str, reason: str = "", *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -109,15 +109,15 @@ class UnmeasuredError(BackendError):
 
 
 class StoreError(VeridicalError, RuntimeError):
-    """The database that keeps things from run to run cannot be opened, read or written."""
+    """Raised when the database cannot be opened, read or written."""
 
 
 class StoreLockedError(StoreError):
-    """Another program held the database's lock for longer than there was time to wait."""
+    """Raised when another program held the database's lock beyond the time limit."""
 
 
 class FactRejectedError(VeridicalError):
-    """A fact is not kept: `veridical.memory.FactNotGrounded` or `FactContradicted`."""
+    """Raised when a fact is rejected: `veridical.memory.FactNotGrounded` or `FactContradicted`."""
 
 
 class FlaggedError(VeridicalError):

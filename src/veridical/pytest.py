@@ -1,9 +1,11 @@
-"""For tests of programs whose answers have to rest on sources (docs/pytest.md).
+"""Assertions for tests of programs whose answers must rest on sources.
 
-from veridical.pytest import assert_grounded
+    from veridical.pytest import assert_grounded
 
-def test_answer():
-    assert_grounded(bot("When did it open?"), sources={"S1": TEXT})
+    def test_answer():
+        assert_grounded(bot("When did it open?"), sources={"S1": TEXT})
+
+Manual: docs/pytest.md.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The functions of SPEC-16 and SPEC-08.31, without `await`: for notebooks, shells and sandboxes.
+"""Synchronous functions of SPEC-16 and SPEC-08.31 for notebooks, shells and sandboxes.
 
     from veridical.repl import verify_claim
     print(verify_claim("It has six lanes.", "It carries eight lanes."))
 
-Settings decide the backend and the text model, unless `configure` does. `namespace()` gives all
-functions as a dict, for any sandbox. Bad input raises a named error of `veridical.errors`; what
-could not be measured is a value with its reason; where a plain number was asked for, an error.
+The settings name the backend and the text model, unless `configure` does. `namespace()` returns all
+functions as a dict, for any sandbox. Bad input raises a named error of `veridical.errors`. A
+measurement that failed is a value with its reason; a function that returns a plain number raises.
 """
 
 from __future__ import annotations
@@ -67,11 +67,12 @@ def configure(
     policy: Policy | None = _KEEP,
     settings: Settings | None = _KEEP,
 ) -> None:
-    """Choose who is asked from now on: by name (`"openai:MODEL"`) or as an object of your own.
+    """Set the backend, the text model, the policy or the settings of all later calls.
 
-    What is left out stays as it is; None is what the settings say. Without a text model there
-    (`text_model`) `llm` cannot answer, and the measures that can do without one do.
-    `ConfigurationError` if there is none of that name.
+    Backend and text model are names (`"openai:MODEL"`) or objects of your own. An omitted argument
+    keeps its value; None takes the value of the settings. Without a text model (`text_model`)
+    `llm` cannot answer; measures that have a method without one use that. `ConfigurationError` if
+    there is no backend or text model of that name.
     """
     old = _current.engine
     new = Runtime(
@@ -85,7 +86,7 @@ def configure(
 
 
 def current() -> tuple[str, str | None]:
-    """Return who is asked, as `NAME:MODEL`: the backend, and the text model if there is one."""
+    """Return backend and text model (if there is one) as `NAME:MODEL`."""
     engine = _engine()
     info, model = engine.backend.info, engine.model
     text = None if model is None else f"{model.info.name}:{model.info.model}"
@@ -93,7 +94,7 @@ def current() -> tuple[str, str | None]:
 
 
 def current_settings() -> Settings:
-    """Return the settings that the functions go by."""
+    """Return the settings in force."""
     return _engine().settings
 
 
@@ -115,9 +116,9 @@ def verify_claim(
 ) -> ClaimVerification:
     """Return the verification of one claim, taken as it stands, against evidence.
 
-    Evidence is a text, a list of texts or texts by id. `confidence` (SPEC-16 says `threshold`) is
-    what the claim has to be worth: the evidence should pay for it in bits. With `consistency` the
-    claim is read in other wordings, too.
+    Evidence is a text, a list of texts or texts by id. `confidence` (`threshold` in SPEC-16) is
+    the target probability: the evidence should provide the bits that it requires. With
+    `consistency` the claim is also verified in other wordings.
 
         >>> verify_claim("It has six lanes.", "It carries eight lanes.").status
         <Status.CONTRADICTED: 'contradicted'>
@@ -136,9 +137,9 @@ def verify_claim(
 
 
 def verify_claims(text: str, context: str | Sources) -> Verifications:
-    """Return the verifications of all claims of a text that were checked, in its order.
+    """Return the verifications of all checked claims of a text, in its order.
 
-    Only the sources that a claim cites count for it; if it cites none, all do.
+    A claim is verified against the sources that it cites, or against all if it cites none.
     """
     from veridical.pipeline.judgement.epistemic import verification
 
@@ -156,11 +157,11 @@ def detect_hallucinations(
     skip_short: bool = False,
     contradictions: bool = True,
 ) -> HallucinationReport:
-    """Return what of a response does not hold against its context.
+    """Return the claims of a response that its context does not support.
 
-    Nothing is verified, and `skipped` says so, if the response is empty, if there is no context,
+    Nothing is verified, and `skipped` is the reason, if the response is empty, without a context,
     or, with `skip_short`, if the response has fewer than 100 characters. With `contradictions`
-    its claims are read against each other, too.
+    its claims are also compared with each other.
 
         >>> report = detect_hallucinations("It has six lanes [S1].", {"S1": "It has eight lanes."})
         >>> report.flagged_claims, report.gaps[0].gap_type
@@ -187,7 +188,7 @@ def detect_hallucinations(
 
 
 def _text(response: object) -> str:
-    """Return what is text, an empty one, too; `TextError` for anything else."""
+    """Return a text unchanged, also an empty one; `TextError` for anything else."""
     if not isinstance(response, str):
         msg = f"the response must be text, not {type(response).__name__}"
         raise TextError(msg, hint="Pass a str")
@@ -208,9 +209,9 @@ def _sources(evidence: str | Sources) -> Sources:
 def audit_reasoning(steps: Iterable[Mapping[str, object]], sources: str | Sources) -> Verifications:
     """Return the verification of each step, `{"claim": ..., "cites": [...]}`, in order.
 
-    A step may cite sources, and earlier steps (`step1`, `step2`, ... or their `id`), which count if
-    they came out ENTAILED. Citing a later step is a phantom citation. A step that cites nothing is
-    read against all of these.
+    A step may cite sources and earlier steps (`step1`, `step2`, ... or their `id`); cited steps
+    count as evidence if they are ENTAILED. Citing a later step is a phantom citation. A step
+    without citations is verified against all sources and earlier entailed steps.
     """
     from veridical.audit import auditing
 
@@ -228,12 +229,12 @@ def audit_trace(
     question: str | None = None,
     answer: str | None = None,
 ) -> TraceAudit:
-    """Return the label of each step of a reasoning trace, and the first step that does not hold.
+    """Return the label of each step of a reasoning trace, and the first unsupported step.
 
-    A step is a text, or `{"claim": ..., "cites": [...], "context": ...}`; its context counts for it
-    and for all later steps, as do earlier steps that came out ENTAILED. With an answer, it is
-    derived again from the entailed steps: by the text model if there is a question and a model;
-    unless `hallucination.trace_auditing.check_post_hoc` is off.
+    A step is a text, or `{"claim": ..., "cites": [...], "context": ...}`. Its context is evidence
+    for it and for all later steps, as are earlier ENTAILED steps. An answer is derived again from
+    the entailed steps, by the text model if there is a question and a model; unless
+    `hallucination.trace_auditing.check_post_hoc` is off.
 
         >>> audit_trace(["It opened in 1998."], "Opened in 1998.", answer="1998").post_hoc.verdict
         <PostHocVerdict.DERIVABLE: 'derivable'>
@@ -269,10 +270,11 @@ def evidence_dependence(
     *,
     by: Comparison = "entailment",
 ) -> float:
-    """Return how much an answer owes to the evidence: 0.0 nothing, 1.0 everything.
+    """Return the dependence of an answer on the evidence, 0.0 (none) to 1.0 (full).
 
-    `by` says how the answers with and without evidence are compared: as in `semantic_similarity`.
-    `UnmeasuredError` if it cannot be measured; `measure_dependence` returns that as a value.
+    `by` is the similarity by which the answers with and without evidence are compared: see
+    `semantic_similarity`. `UnmeasuredError` if it cannot be measured; `measure_dependence` returns
+    that as a value.
     """
     return float(measure_dependence(question, answer, evidence, by=by))
 
@@ -284,10 +286,10 @@ def measure_dependence(
     *,
     by: Comparison = "entailment",
 ) -> Dependence:
-    """Return `evidence_dependence` with all that was measured for it.
+    """Return `evidence_dependence` with its method and intermediate results.
 
-    `method` says how (see docs/repl.md). With a text model `answer_with` and `answer_without` are
-    what it answers when it is asked again with and without the evidence.
+    `method` names the procedure (docs/repl.md). With a text model, `answer_with` and
+    `answer_without` are its answers to the question with and without the evidence.
     """
     engine = _engine()
     reasker = replace(engine.reasker, embeddings=engine.embeddings(by))
@@ -296,13 +298,13 @@ def measure_dependence(
 
 
 def consistency(claim: str, evidence: str | Sources) -> Consistency:
-    """Return how little the verdict on a claim depends on its wording: 1.0 not at all."""
+    """Return the stability of a claim's verdict over rewordings, 0.0 to 1.0 (stable)."""
     engine = _engine()
     return engine.run(partial(engine.reasker.consistency, claim, _sources(evidence)))
 
 
 def answer_consistency(answers: Sequence[str], question: str | None = None) -> Consistency:
-    """Return how alike several answers to one question are: 1.0 all say the same."""
+    """Return the mutual similarity of several answers to one question, 0.0 to 1.0 (same)."""
     from veridical.consistency import measures
 
     engine = _engine()
@@ -311,9 +313,9 @@ def answer_consistency(answers: Sequence[str], question: str | None = None) -> C
 
 
 def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> float:
-    """Return how alike two texts are, by entailment in both directions: 1.0 the same.
+    """Return the similarity of two texts by entailment in both directions, 0.0 to 1.0.
 
-    By `"embeddings"` it is the cosine of their vectors, from the model of the settings
+    With `by="embeddings"` it is the cosine of their vectors, from the model of the settings
     (`embeddings.model`); `ConfigurationError` if they name none. `UnmeasuredError` if it cannot be
     measured; `measure_similarity` returns that as a value.
     """
@@ -321,7 +323,7 @@ def semantic_similarity(a: str, b: str, *, by: Comparison = "entailment") -> flo
 
 
 def measure_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Similarity:
-    """Return `semantic_similarity` with both of its directions, or why there is none."""
+    """Return `semantic_similarity` with both of its directions, or the reason for its absence."""
     from veridical.consistency import similarity
 
     engine = _engine()
@@ -335,7 +337,7 @@ def measure_similarity(a: str, b: str, *, by: Comparison = "entailment") -> Simi
 
 
 class VerifiedAnswer(str):
-    """What a text model answered: a text, with its verification as `report`.
+    """Answer of a text model: a text, with its verification as `report`.
 
     `report` is None if verification was switched off for this answer.
     """
@@ -356,11 +358,11 @@ class VerifiedAnswer(str):
 
 
 def llm(query: str, context: str | Sources | None = None, verify: bool = True) -> VerifiedAnswer:  # noqa: FBT001, FBT002 -- the call of SPEC-16 is llm(query, verify=False)
-    """Return what the text model answers from the context, verified unless `verify=False`.
+    """Return the text model's answer from the context, verified unless `verify=False`.
 
-    Without a context it answers from what it knows, and there is nothing to verify it against:
-    `report.skipped` says so. `ConfigurationError` if there is no text model, `BackendError` if it
-    gives no answer.
+    Without a context the model answers from its own knowledge and nothing is verified:
+    `report.skipped` is the reason. `ConfigurationError` if there is no text model, `BackendError`
+    if it gives no answer.
     """
     from veridical.consistency import measures
     from veridical.core.sources import as_sources

@@ -1,4 +1,4 @@
-"""For tests of programs that use veridical, and of backends written for it."""
+"""Test doubles and contract checks for programs that use veridical, and for backends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAKE = BackendInfo(name="fake", model="fake", estimator=Estimator.DECISION, fing
 def fake_estimate(
     supported: float, contradicted: float | None = 0.0, *, low: float | None = None
 ) -> Estimate:
-    """Return an estimate; what is neither supported nor contradicted is not in context.
+    """Return an estimate; the remaining probability is `not_in_context`.
 
     A `contradicted` of None makes it one of a yes/no-only backend; `low` widens the interval.
     """
@@ -48,7 +48,7 @@ def fake_estimate(
 
 @dataclass
 class FakeBackend:
-    """Answers each query with what `answer` returns for it, and remembers the queries."""
+    """Backend that returns `answer(query)` for each query and records the queries."""
 
     answer: Callable[[Query], Measurement]
     info: BackendInfo = FAKE
@@ -72,10 +72,11 @@ _PROBES = (
 
 
 async def check_backend(backend: Backend) -> None:
-    """Raise `AssertionError` unless `backend` keeps the promises of the port.
+    """Raise `AssertionError` unless `backend` fulfils the contract of the port.
 
-    One measurement per query, in order; nothing asked, nothing answered; the same answer to the
-    same question; a text too long is a value, not an exception; estimates name their origin.
+    One measurement per query, in order; no measurements without queries; the same measurement for
+    the same query; a text that is too long is a value, not an exception; estimates name their
+    origin.
     """
     _expect(len(await backend.estimate([])) == 0, "no queries, no measurements")
     measured = await backend.estimate(_PROBES)
@@ -113,14 +114,14 @@ FAKE_TEXT = TextModelInfo(name="fake", model="fake")
 
 @dataclass
 class FakeTextModel:
-    """Writes what `answer` returns for a request, and remembers the requests."""
+    """Text model that returns `answer(request)` for each request and records the requests."""
 
     answer: Callable[[TextRequest], str | Generated | Unmeasured]
     info: TextModelInfo = FAKE_TEXT
     requests: list[TextRequest] = field(default_factory=list)
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return the answer to a request; a text is one of no known cost."""
+        """Return the answer to a request; the cost of a plain text is unknown."""
         self.requests.append(request)
         answer = self.answer(request)
         return Generated(answer, self.info.model) if isinstance(answer, str) else answer
@@ -148,11 +149,11 @@ _JSON_PROBE = TextRequest(
 
 
 async def check_text_model(model: TextModel, *, holds_schema: bool = False) -> None:
-    """Raise `AssertionError` unless `model` keeps the promises of the port.
+    """Raise `AssertionError` unless `model` fulfils the contract of the port.
 
-    Whatever is asked, a value comes back; a text names its model and its counts are none below 0; a
-    text too long is a value, not an exception. With `holds_schema` what is asked for as JSON of
-    a schema has to be that.
+    Every request returns a value; a generated text names its model and has no negative counts; a
+    text that is too long is a value, not an exception. With `holds_schema` a request for JSON
+    returns JSON of its schema.
     """
     _expect(bool(model.info.name and model.info.model), "a text model names itself")
     for request in _TEXT_PROBES:

@@ -1,4 +1,4 @@
-"""What else holds on either database: the cache, reports, migrations with data everywhere."""
+"""Contract of the cache, the reports and the migrations, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds of a memory on either database: SQLite, and a real PostgreSQL."""
+"""Contract of the memory, on SQLite and a real PostgreSQL."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SIZE = 512
 
 
 class Words:
-    """An embedding model that counts words; what is long it does not take."""
+    """Embedding model that counts words; it refuses long texts."""
 
     def __init__(self, model: str = "words") -> None:
         self.info = TextModelInfo("words", model)

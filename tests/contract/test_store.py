@@ -1,4 +1,4 @@
-"""What holds of the store on either database: SQLite, and a real PostgreSQL."""
+"""Contract of the store, on SQLite and a real PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers taken apart by a real language model, whose replies are chance: the contract holds."""
+"""Claim extraction by a real language model with random replies: the contract holds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCES = {"S1": "The bridge opened in 1998.", "S2": "The mill burned in 1901."}
 
 @pytest.fixture(params=["openai", "gguf"])
 def place(request: pytest.FixtureRequest) -> dict[str, object]:
-    """Say where the model is: behind a server on loopback, or in this process."""
+    """Return the settings of the model: behind a server on loopback, or in this process."""
     if request.param == "openai":
         address = request.getfixturevalue("llama_server")
         return {"openai": {"base_url": address}, "claims": {"model": "openai:smollm2"}}

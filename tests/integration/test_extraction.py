@@ -1,4 +1,4 @@
-"""Evidence extracted by a real language model, whose answers are chance: shapes and invariants."""
+"""Evidence extraction by a real language model with random answers: shapes and invariants."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ INTERVIEW = Path(__file__).parents[2] / "examples" / "phq8" / "interviews" / "sy
 
 @pytest.fixture(scope="module", params=["openai", "gguf"])
 def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Say where the model is: behind a server on loopback, or in this process."""
+    """Return the settings of the model: behind a server on loopback, or in this process."""
     folder = tmp_path_factory.mktemp("runs")
     fixture = "llama_server" if request.param == "openai" else "smollm2_path"
     place = request.getfixturevalue(fixture)
@@ -62,7 +62,7 @@ def model(settings: Settings) -> Iterator[TextModel]:
 
 @dataclass
 class Brief:
-    """Holds the model to a short quote: it talks on and on."""
+    """Text model limited to a short quote: it would go on and on."""
 
     model: TextModel
 

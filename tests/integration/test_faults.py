@@ -52,7 +52,7 @@ EXPECTED = {
 
 
 def chat(address: str, **options: Any) -> Backend:  # noqa: ANN401
-    """Return the backend `openai`; what llama.cpp has read before would move its answers."""
+    """Return the backend `openai`; prompts cached by llama.cpp would change its answers."""
     chosen = {"sampling": False, "concurrency": 1, "extra_body": {"cache_prompt": False}}
     return openai_chat.create("smollm2", base_url=f"{address}/v1", **(chosen | options))
 
@@ -76,7 +76,7 @@ def failure(measurement: Measurement) -> tuple[UnmeasuredReason, str]:
 
 @dataclass(frozen=True)
 class Service:
-    """A real server behind proxies, and what it says of the queries when nothing is spoiled."""
+    """Real server behind proxies, with its answers to the queries without faults."""
 
     upstream: Upstream
     create: Callable[..., Backend]
@@ -128,7 +128,7 @@ def test_each_fault_has_an_expected_failure() -> None:
 def test_a_spoiled_reply_costs_its_own_claim_alone_and_only_once(
     llama: Service, fault: Fault
 ) -> None:
-    """What the failure says is known word by word, though the proxy's errors quote the request."""
+    """The failure's text is known word by word, though the proxy's errors quote the request."""
 
     def plan(body: str, times: int) -> Fault:
         return fault if CLAIMS[0] in body and not times else Fault.NONE

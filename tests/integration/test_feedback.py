@@ -61,7 +61,7 @@ def check() -> dict[str, Any]:
 
 
 def mark_many(size: int, *, best: float) -> None:
-    """Mark reports of the embedded verifier: what reaches `best`, and only that, was supported."""
+    """Mark reports of the embedded verifier: claims from probability `best` on are supported."""
     info = build_backend(Settings(), "embedded").info
     feedback = Feedback(build_store(Settings.load()))
 

@@ -1,7 +1,7 @@
-"""What hostile texts move of the real embedded verifier's verdicts (benchmarks/hostile.py).
+"""Effect of hostile texts on the real embedded verifier's verdicts (benchmarks/hostile.py).
 
-No attack may make a claim look supported that is judged right without it; how many verdicts move in
-other ways is held at what was measured for these weights.
+No attack may make a claim look supported that is judged right without it; the number of other moved
+verdicts is bounded by the figure measured for these weights.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MISJUDGED = {"table, stated", "dialogue, stated"}
 
 
 def flipped(found: Found, kind: Kind) -> list[str]:
-    """Return the names of what flipped of the pairs that are judged right, never a text."""
+    """Return the names of the flipped pairs that are judged right, never a text."""
     return [
         f"{flip.attack.name}: {flip.base.name}, {flip.before} to {flip.after}"
         for flip in found.flips
@@ -54,7 +54,7 @@ ROUNDING = 2
 
 
 def towards_supported(found: Found, kind: Kind) -> list[str]:
-    """Return the names of what is taken for supported now."""
+    """Return the names of the pairs that are now judged supported."""
     return [name for name in flipped(found, kind) if name.endswith("to supported")]
 
 

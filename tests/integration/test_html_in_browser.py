@@ -72,7 +72,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """Open a wide page that collects what the console says: there must be nothing."""
+    """Open a wide page that collects console messages: there must be none."""
     context = browser.new_context(viewport=WIDE, reduced_motion="reduce")
     opened = context.new_page()
     said: list[str] = []

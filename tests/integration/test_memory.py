@@ -1,4 +1,4 @@
-"""The memory on the command line, with the embedded model; and what a kill leaves of it."""
+"""Memory on the command line, with the embedded model; and its state after a kill."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ UNSURE = {
 
 
 def judged(query: Query) -> Estimate:
-    """Support what the context states, oppose what is said to be at once."""
+    """Support statements of the context, oppose claims that contain "at once"."""
     for unsure, found in UNSURE.items():
         if unsure in query.claim:
             return found
@@ -62,7 +62,7 @@ def judged(query: Query) -> Estimate:
 
 
 class Service:
-    """What the page needs of the service, over a real Verifier; it can ask for a key, or fail."""
+    """Service for the page, over a real Verifier; it can ask for a key, or fail."""
 
     def __init__(self) -> None:
         self.marks: list[dict[str, Any]] = []
@@ -217,7 +217,7 @@ def lit(page: Page) -> str:
 
 
 def in_view(page: Page, selector: str) -> bool:
-    """Say whether something comes into view: scrolling is smooth, and takes its time."""
+    """Return whether an element comes into view: scrolling is smooth, and takes its time."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
     try:

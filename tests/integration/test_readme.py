@@ -23,9 +23,7 @@ def shape(text: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_readme_shows_what_the_demo_prints(demo_output: str) -> None:
-    head, flagged = blocks("text")[0].split("\nFlagged, unsure: please look\n")
-    assert shape(demo_output)[: len(head.splitlines())] == shape(head)
-    assert "\n".join(shape(flagged)) in "\n".join(shape(demo_output))
+    assert shape(demo_output) == shape(blocks("text")[0])
 
 
 @pytest.mark.slow
@@ -47,25 +45,20 @@ def test_every_document_the_readme_links_to_exists() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("status", "claim"),
-    [
+def test_every_verdict_of_the_demo_is_right(demo_output: str) -> None:
+    assert re.findall(r"(\S)(c\d)\b", demo_output.split("\nFlagged\n")[0]) == [
         ("✓", "c1"),
-        ("✗", "c13"),
-        ("○", "c8"),
-        ("†", "c11"),
-    ],
-)
-def test_the_demo_shows_each_kind_of_verdict(demo_output: str, status: str, claim: str) -> None:
-    assert f"{status}{claim}" in demo_output
+        ("✗", "c2"),
+        ("✓", "c3"),
+        ("†", "c4"),
+    ]
 
 
 @pytest.fixture(scope="module")
 def demo_output(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Run the demo's own command line, as the Makefile has it."""
-    example = ROOT / "examples" / "eddystone"
-    names = {"S1": "history.md", "S2": "smeaton.html", "S3": "today.txt"}
-    sources = [f"--source={key}={example / name}" for key, name in names.items()]
+    example = ROOT / "examples" / "bridge"
+    sources = [f"--source={example / name}" for name in ("notice.txt", "minutes.md")]
     answer = example / "answer.md"
     page = tmp_path_factory.mktemp("demo") / "report.html"
     run = subprocess.run(

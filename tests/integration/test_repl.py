@@ -170,7 +170,7 @@ def test_lines_in_a_pipe_are_answered_plainly(environment: dict[str, str], tmp_p
 def test_a_real_text_model_answers_and_is_asked_again(
     environment: dict[str, str], tmp_path: Path, llama_server: str
 ) -> None:
-    """Its answers are chance: what is looked at is that they are verified and measured."""
+    """Its answers are random: tested is that they are verified and measured."""
     environment |= {"VERIDICAL_OPENAI__BASE_URL": llama_server, "VERIDICAL_OPENAI__API_KEY": "none"}
     lines = (
         "llm('How many lanes does the bridge carry?')\n"

@@ -211,7 +211,7 @@ def test_services_on_one_postgresql_count_a_key_s_requests_together(
 
 
 def shut(url: str) -> None:
-    """Let nobody into a database any more, and throw out who is in."""
+    """Refuse new connections to a database, and end the existing ones."""
     import psycopg
 
     name = urlsplit(url).path.strip("/")

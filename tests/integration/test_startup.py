@@ -1,4 +1,4 @@
-"""What `import veridical` costs its host: no module that is slow to load."""
+"""Cost of `import veridical` for its host: no module that is slow to load."""
 
 from __future__ import annotations
 

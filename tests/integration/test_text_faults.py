@@ -68,7 +68,7 @@ def written(chosen: Settings, times: int = 1) -> list[Generated | Unmeasured]:
 def spoiled(
     upstream: Upstream,
 ) -> Callable[..., tuple[list[Generated | Unmeasured], list[Any]]]:
-    """Return what comes of requests behind a fault, and what the proxy did."""
+    """Return the results of requests behind a fault, and the proxy's record."""
 
     def run(
         plan: Callable[[str, int], Fault],

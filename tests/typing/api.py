@@ -1,4 +1,4 @@
-"""What users write, checked by mypy and never run."""
+"""Typical user code, checked by mypy and never run."""
 
 from __future__ import annotations
 

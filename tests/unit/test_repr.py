@@ -24,7 +24,13 @@ TEXTS = frozenset(
 )
 # Fields of these names that hold none.
 NO_TEXTS = frozenset(
-    {"Mark.claim", "Conflict.fact", "Pending.fact", "Rejection.fact", "Flag.claim"}  # ids
+    {
+        "FeedbackLabel.claim",
+        "Conflict.fact",
+        "Pending.fact",
+        "FactRejection.fact",
+        "Flag.claim",
+    }  # ids
     | {"BitsBar.text", "FakeTextModel.answer"}  # a figure, a function
 )
 ANSWER = (

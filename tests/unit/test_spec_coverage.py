@@ -1,4 +1,4 @@
-"""Every marker names a requirement, and the list of those without a test is up to date."""
+"""Every marker names a requirement, and the list of requirements without a test is current."""
 
 from __future__ import annotations
 

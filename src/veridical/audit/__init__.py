@@ -1,0 +1,1 @@
+"""Audit of reasoning traces: verification of each step and of the derivation of the answer."""

@@ -1,10 +1,10 @@
-"""Files of traces, and logs of agents -> a trace: what the assistant says are its steps.
+"""Import of reasoning traces from trace files and agent logs.
 
-Read are the formats of ours (steps, and traces exported from the store), messages of OpenAI (chat
-completions, and items of responses) and of Anthropic, and spans of OpenTelemetry with the
-attributes of its GenAI conventions, each as JSON or one a line as JSONL. What a user, a system
-prompt and a tool say is context of the step that follows it; calls of tools assert nothing. The
-assistant's last message is the answer; its sentences are audited as steps, too.
+Supported formats: veridical's own (steps, and traces exported from the store), messages of OpenAI
+(chat completions, and items of responses) and of Anthropic, and OpenTelemetry spans with the
+attributes of the GenAI conventions, each as JSON or as JSONL. The assistant's messages are the
+steps. Messages of users, system prompts and tools are context of the next step; tool calls assert
+nothing. The assistant's last message is the answer; its sentences are audited as steps, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "user": "user",
 }
-# The kinds of parts whose text counts, by the key that holds it.
+# Kinds of parts with text, by the key of the text.
 _TEXTS: Mapping[str, Sequence[str]] = {
     "text": ("text", "content"),
     "input_text": ("text",),
@@ -63,8 +63,8 @@ _DEEPEST = 20
 def read_trace(text: str, place: str) -> StepTrace:
     """Return the trace in a JSON or JSONL document; `place` names it in errors.
 
-    `DocumentError` if it is neither, or of none of the shapes; `InputError` if it is a trace of
-    ours with something wrong in it.
+    `DocumentError` if it is neither, or has none of the formats; `InputError` if it is a trace of
+    veridical's own format with a fault in it.
     """
     document = _parse(text, place)
     if _is_trace(document):
@@ -169,7 +169,7 @@ def _holds_messages(document: object) -> bool:
 
 
 def _spans(document: object) -> list[JSON] | None:
-    """Return the spans of an OpenTelemetry export; None if it is none."""
+    """Return the spans of an OpenTelemetry export; None for any other document."""
     if isinstance(document, dict) and isinstance(document.get("spans"), list):
         return list(json_objects(document["spans"]))
     rows = document if isinstance(document, list) else [document]
@@ -258,7 +258,7 @@ def _first(part: JSON, keys: Iterable[str]) -> object:
 
 
 def _leaves(value: object, depth: int = 0) -> Iterator[str]:
-    """Yield the texts of a result: of parts their texts, of any other JSON the JSON."""
+    """Yield the texts of a result: the texts of its parts, and any other JSON as JSON."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list) and depth < _DEEPEST:

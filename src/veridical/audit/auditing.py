@@ -1,8 +1,8 @@
-"""Chains of reasoning: each step read against what it may rest on, and never on what comes later.
+"""Audit of a reasoning chain: verification of each step against its sources and earlier steps.
 
-A step may rest on the sources, on the context that it or an earlier step was given, and on earlier
-steps that came out ENTAILED. What a step cites narrows that down. Afterwards somebody who never saw
-the answer derives it from the steps that hold (`veridical.audit.derivation`).
+Premises of a step are the sources, the context given to it or to an earlier step, and earlier
+steps labelled ENTAILED; its citations restrict them. Later steps are never premises. Afterwards the
+answer is derived again from the entailed steps alone (`veridical.audit.derivation`).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ CITES_A_LATER_STEP = "cites_a_later_step"
 CITES_IN_A_CIRCLE = "cites_in_a_circle"
 
 READ = 64
-"""How many earlier steps and contexts a step is read with at most: those that share most with it.
+"""Limit of the earlier steps and contexts among the premises of a step: the most similar.
 
-The sources of the trace, and what the step cites, are always read.
+The sources of the trace and the step's citations are always read.
 """
 
 LATEST = 1000
@@ -64,14 +64,14 @@ _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "nothing to read it against")
 
 
 class StepProgress(Protocol):
-    """Is told how many steps are audited."""
+    """Callback for the number of audited steps."""
 
     def __call__(self, done: int, total: int, /) -> None:
-        """Say that `done` of `total` steps are audited."""
+        """Report that `done` of `total` steps are audited."""
         ...
 
 
-async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each may be left out
+async def audit(  # noqa: PLR0913 -- trace, verifier and evidence: each option may be left out
     trace: StepTrace | GoalTrace | Mapping[str, object] | Iterable[StepLike],
     verifier: Verifier,
     *,
@@ -82,13 +82,13 @@ async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each m
 ) -> TraceAudit:
     """Return the audit of a chain of reasoning.
 
-    A trace is a list of steps, an object of schema `veridical.steps/1`, or what
-    `ReasoningTraces.tree` returns, whose claims are the steps. A step is a text or
-    `{"claim", "cites", "context", "confidence", "id"}`, of which only the claim must be there;
-    without an id it is `step1`, `step2`, ... by its place. Texts cite as answers do (`[S1]`,
-    `[step2]`). Citing the step itself, or a later one, is a phantom citation, and what is wrong
-    with it is said. With an `executor` and an answer, the answer is derived again from the entailed
-    steps. `InputError` if a step or a source has the wrong shape, or an id comes twice.
+    A trace is a list of steps, an object of schema `veridical.steps/1`, or the result of
+    `ReasoningTraces.tree`, whose claims are the steps. A step is a text or `{"claim", "cites",
+    "context", "confidence", "id"}`, of which only the claim is required; without an id it is
+    `step1`, `step2`, ... by its place. Texts cite as answers do (`[S1]`, `[step2]`). A citation of
+    the step itself or of a later one is a phantom citation with the kind of fault noted. With an
+    `executor` and an answer, the answer is derived again from the entailed steps. `InputError` if
+    a step or a source has the wrong shape, or an id comes twice.
     """
     read = parse_trace(trace)
     given = {source.id: source for source in read.sources}
@@ -115,17 +115,17 @@ async def audit(  # noqa: PLR0913 -- what is read, by whom, against what: each m
 
 
 def _add(given: dict[str, Source], more: Iterable[Source], trace: StepTrace) -> None:
-    """Add sources to those of the trace; `SourceError` if an id comes twice."""
+    """Add further sources to the trace's; `SourceError` if an id comes twice."""
     added = list(more)
     refuse_duplicates(trace.steps, [*given, *(source.id for source in added)])
     given.update((source.id, source) for source in added)
 
 
-# --- what a step can be read with ------------------------------------------------------------
+# --- premises of a step ----------------------------------------------------------------------
 
 
 class _Pool:
-    """Contexts and entailed steps so far, in order, and which of them are nearest to a text."""
+    """Contexts and entailed steps so far, in order, with an index of their words."""
 
     def __init__(self) -> None:
         self.sources: dict[str, Source] = {}
@@ -137,9 +137,9 @@ class _Pool:
         self.sources[source.id] = source
 
     def nearest(self, text: str, always: Iterable[str]) -> list[Source]:
-        """Return all of the pool if it is small, else what shares most with a text.
+        """Return the whole pool if it is small, else the texts with most words in common.
 
-        Rare words count more: log of how few have them (Spärck Jones 1972). Later ones win ties.
+        Words are weighted by inverse document frequency (Spärck Jones 1972). Later texts win ties.
         """
         if len(self.sources) <= READ:
             return list(self.sources.values())
@@ -161,7 +161,7 @@ class _Pool:
 
 @dataclass(slots=True)
 class _Run:
-    """One audit: what a step may rest on, and the labels so far; both grow step by step."""
+    """State of one audit: the premises and labels so far."""
 
     steps: tuple[Step, ...]
     given: dict[str, Source]
@@ -254,7 +254,7 @@ class _Run:
         return self._with_fault(await self._read(claim, sound, policy), step, cites)
 
     def _policy(self, step: Step) -> Policy:
-        """Return the thresholds for a step: what it states is what its evidence has to pay for."""
+        """Return the thresholds for a step: its stated confidence is its target confidence."""
         policy = self.policy or self.verifier.policy
         stated = step.confidence
         return policy if stated is None else replace(policy, target_confidence=stated)
@@ -271,12 +271,12 @@ class _Run:
         return replace(verdict, claim=replace(claim, citations=verdict.claim.citations))
 
     def _before(self) -> tuple[str, ...]:
-        """Return the last step that is entailed, if one is: what a step most often follows from."""
+        """Return the last entailed step, if there is one: the likeliest premise of the next."""
         entailed = [one for one, label in self.labels.items() if label == "ENTAILED"]
         return tuple(entailed[-1:])
 
     def _with_fault(self, verdict: Verdict, step: Step, cites: Iterable[str]) -> Verdict:
-        """Say of a phantom citation that it is one of a later step, or of a circle."""
+        """Return a verdict with the fault of its phantom citation: a later step, or a circle."""
         if verdict.status is not Status.PHANTOM_CITATION:
             return verdict
         kinds = {self._cited(step, cite).kind for cite in cites}
@@ -292,7 +292,7 @@ def _written(step: Step, claim: Claim) -> tuple[str, ...]:
 
 
 def _claims(step: Step, named: Mapping[str, Source]) -> list[Claim]:
-    """Return the claims of a step; if it has none that can be checked, those that cannot."""
+    """Return the checkable claims of a step, or its uncheckable ones if it has no others."""
     found = extract_claims(step.claim, known_ids=named.keys() if "[" in step.claim else ()).claims
     checkable = [claim for claim in found if claim.assertive and not claim.vague]
     return checkable or list(found) or [_whole(step, vague=True)]
@@ -320,7 +320,7 @@ def _unasked(  # noqa: PLR0913 -- a verdict has that many parts
     *,
     exist: bool = False,
 ) -> Verdict:
-    """Return the verdict on a claim that no model was asked about; `exist` is of what it cites."""
+    """Return the verdict on a claim decided without a model; `exist`: the cited ids exist."""
     refs = tuple(CitationRef(cite, claim.span) for cite in cites)
     return Verdict(
         claim=replace(claim, citations=refs),

@@ -1,4 +1,4 @@
-"""Whether two answers are the same, whether one follows, and what to conclude about a trace.
+"""Comparison of answers, and the rules for the conclusion about a trace.
 
 Pure: the texts and the measurements come from elsewhere.
 """
@@ -43,7 +43,7 @@ _STEM = 4
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A number, and whether it is in percent."""
+    """Number, with a flag for percent."""
 
     value: Fraction
     percent: bool
@@ -58,10 +58,10 @@ class _Figure:
 
 
 def same_answer(answer: str, derived: str, question: str | None = None) -> bool | None:
-    """Say whether two answers are the same by their texts and numbers; None where meaning decides.
+    """Return whether two answers have the same text or numbers; None where meaning decides.
 
     Letter case, typography, lead-ins ("the answer is"), articles and words of the question do not
-    count; numbers count by value, options by their letter, yes and no by what they say.
+    count; numbers are compared by value, options by their letter, yes and no by polarity.
 
         >>> same_answer("1,998", "The answer is 1998.")
         True
@@ -135,7 +135,7 @@ def _equal_figures(first: str, second: str) -> bool:
 
 
 def _alone(words: Sequence[str]) -> _Figure | None:
-    """Return the number that an answer comes down to; None if there is more to it."""
+    """Return the number that is the whole answer; None if there is more to it."""
     return _figure(words[0]) if len(words) == 1 else None
 
 
@@ -162,15 +162,15 @@ _FOLLOWS: Mapping[Status, tuple[PostHocVerdict, str]] = {
 
 
 def by_entailment(status: Status) -> tuple[PostHocVerdict, str]:
-    """Return the verdict on an answer, and its rule, by how it stands to the entailed steps."""
+    """Return verdict and rule for an answer by its status against the entailed steps."""
     otherwise = (PostHocVerdict.NOT_DERIVABLE, "the_entailed_steps_do_not_support_the_answer")
     return _FOLLOWS.get(status, otherwise)
 
 
 def by_comparison(same: bool | None, similarity: float | None) -> tuple[PostHocVerdict, str]:  # noqa: FBT001 -- the result of `same_answer`
-    """Return the verdict on an answer by how it compares with what was derived, and its rule.
+    """Return verdict and rule for an answer by its comparison with the derived answer.
 
-    `same` decides; where it is None, the similarity does, and where that was not measured, nothing.
+    `same` decides. Where it is None the similarity decides; where that was not measured, nothing.
     """
     if same is not None:
         if same:
@@ -189,11 +189,11 @@ def by_comparison(same: bool | None, similarity: float | None) -> tuple[PostHocV
 def overall(steps: Iterable[StepAudit], post_hoc: PostHoc | None) -> Overall:
     """Return the conclusion about a trace: the first of these rules that applies, in this order.
 
-    INVALID      a step is contradicted; steps cite each other in a circle; something else than the
-                 answer follows from the entailed steps; the answer does not follow from them
-    WARNING      a citation is of a later step, or of nothing that exists; a step is not in context
+    INVALID      a step is contradicted; steps cite each other in a circle; another answer follows
+                 from the entailed steps; the answer does not follow from them
+    WARNING      a citation is of a later step, or of an unknown id; a step is not in context
     UNAUDITABLE  a step, or the post-hoc check, could not be measured; no step asserts anything
-    VALID        every step that asserts something is entailed
+    VALID        every asserting step is entailed
     """
     labels, faults = set(), set()
     for step in steps:

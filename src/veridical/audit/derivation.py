@@ -1,8 +1,8 @@
-"""The post-hoc check: somebody who never saw the answer derives it from the steps that hold.
+"""Post-hoc check: derivation of the answer from the entailed steps alone.
 
-An answer that does not follow from its own trace was made up after the fact, or before it
-(SPEC-08.25-26). The executor is a text model that is shown the question and the entailed steps, and
-nothing else; without one, the answer is read against those steps.
+An answer that does not follow from its own trace was fixed independently of it (SPEC-08.25-26). The
+executor is a text model that reads the question and the entailed steps, and nothing else; without
+an executor, the answer is verified against those steps.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from veridical.verification.verifier import Verifier
 
 LEFT_OUT = 16
-"""How many steps are left out at most, one at a time, to see whether the answer needs them."""
+"""Limit of the steps left out, one at a time, to test whether the answer needs them."""
 ANSWER_TOKENS = 256
 MOST_CLAIMS = 8
-"""How many claims of an answer are read against the steps; one that states more is none."""
+"""Limit of the claims of an answer read one by one; a longer answer is read as a whole."""
 
 _SYSTEM = (
     "You derive the answer to a question from given statements, and from nothing else: not from"
@@ -64,7 +64,7 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True)
 class AnswerDeriver:
-    """Who derives the answer, and the backend that says whether two answers mean the same."""
+    """Text model that derives the answer, and backend for the similarity of two answers."""
 
     backend: Backend
     model: TextModel | None = None
@@ -102,7 +102,7 @@ async def check_post_hoc(
 
 
 def _premises(trace: StepTrace, audited: Sequence[StepAudit]) -> list[Source]:
-    """Return what the answer may be derived from, in the order of the trace."""
+    """Return the premises of the answer, in the order of the trace."""
     found: list[Source] = []
     for step, result in zip(trace.steps, audited, strict=True):
         found += [source for source in step.context if source.id in trace.observations]
@@ -112,7 +112,7 @@ def _premises(trace: StepTrace, audited: Sequence[StepAudit]) -> list[Source]:
 
 
 def _without_premises(audited: Sequence[StepAudit]) -> PostHoc:
-    """Say that nothing is left to derive an answer from; if that is known."""
+    """Return the verdict for an answer without premises, as far as that is known."""
     if any(step.label is None for step in audited if not step.final):
         return PostHoc(PostHocVerdict.UNDETERMINED, "no_step_was_measured_as_entailed", "none")
     if all(step.final for step in audited):  # an answer without a trace: its steps are the audit
@@ -133,10 +133,10 @@ class _Answer:
     verifier: Verifier
     policy: Policy | None
     taken: list[Taken] = field(default_factory=list)
-    """Return what each reading took so far."""
+    """Cost of each reading so far."""
 
     async def stands_to(self, premises: Sequence[Source]) -> Verdict:
-        """Return the verdict on the answer against premises: that on the worst of its claims."""
+        """Return the verdict on the answer against premises: that of its worst claim."""
         found = extract_claims(self.text).claims
         texts = [claim.as_read for claim in found if claim.assertive and not claim.vague]
         if not texts or len(texts) > MOST_CLAIMS:
@@ -150,7 +150,7 @@ class _Answer:
 
 
 async def _needed(answer: _Answer, whole: Verdict) -> Needed:
-    """Leave out one premise at a time and see whether the answer is still supported."""
+    """Leave out one premise at a time; return the premises that the answer does not need."""
     premises = answer.premises
     of = len(premises)
     if whole.status is not Status.SUPPORTED:
@@ -189,7 +189,7 @@ async def _derived(
 async def _derive(
     question: str, premises: Sequence[Source], executor: AnswerDeriver
 ) -> tuple[str | Unmeasured | None, Taken]:
-    """Return what a text model derives from premises alone, None if nothing, and what it took."""
+    """Return the text model's answer from premises alone (None: nothing follows), and its cost."""
     if executor.model is None:
         return Unmeasured(UnmeasuredReason.DISABLED, "no text model"), Taken()
     statements = fenced("\n".join(f"- {' '.join(source.text.split())}" for source in premises))

@@ -1,4 +1,4 @@
-"""What was said in a log -> steps, their context, the answer."""
+"""Conversion of chat messages to the steps, contexts and answer of a trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One text of a log: who said it, and, of a tool's result, the id of the call."""
+    """Text of a log with its role and, for a tool's result, the id of the call."""
 
     role: Role
     text: str = field(repr=False)
@@ -29,7 +29,7 @@ class Said:
 
 @dataclass(slots=True)
 class Log:
-    """What was said, message by message, and how much of what else there is."""
+    """Texts of a log, message by message, with counts of its other parts."""
 
     messages: list[list[Said]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -39,7 +39,7 @@ class Log:
 
 
 def to_trace(log: Log, place: str) -> StepTrace:
-    """Return what the assistant said as steps; `DocumentError` if it said nothing."""
+    """Return the assistant's texts as steps; `DocumentError` if there are none."""
     speaking = [n for n, said in enumerate(log.messages) if any(_by_assistant(said))]
     if not speaking:
         msg = f"{place} holds no text of an assistant"
@@ -58,7 +58,7 @@ def _by_assistant(said: Iterable[Said]) -> Iterator[Said]:
 
 @dataclass(slots=True)
 class _Builder:
-    """Collects steps and the context of each."""
+    """Collector of steps and the context of each."""
 
     steps: list[Step] = field(default_factory=list)
     waiting: list[Source] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Builder:
             self.waiting.clear()
 
     def _id(self, said: Said) -> str:
-        """Return an id that nothing has yet: that of the call, else the role and a number."""
+        """Return an unused id: that of the call, else the role and a number."""
         if said.call is not None and said.call.strip() and said.call not in self.ids:
             return self._free(said.call)
         self.taken[said.role] += 1

@@ -1,9 +1,9 @@
-"""Spans of OpenTelemetry with the attributes of its GenAI conventions -> messages, in order.
+"""Chat messages in OpenTelemetry spans with attributes of the GenAI conventions, in order.
 
-Read are `gen_ai.system_instructions`, `gen_ai.input.messages` and `gen_ai.output.messages` of spans
-and of their events, as structures or as JSON strings; results of `execute_tool` spans; and the
-events of earlier versions (`gen_ai.user.message`, `gen_ai.choice`, ...). Every request repeats the
-conversation so far: a message counts once.
+Sources are `gen_ai.system_instructions`, `gen_ai.input.messages` and `gen_ai.output.messages` of
+spans and of their events, as structures or as JSON strings; results of `execute_tool` spans; and
+the events of earlier versions (`gen_ai.user.message`, `gen_ai.choice`, ...). Every request repeats
+the conversation so far: a message counts once.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EVENTS = {  # of versions up to 1.36
     "gen_ai.tool.message": "tool",
     "gen_ai.choice": "assistant",
 }
-# By their ends, for a span that holds others repeats what these say, and ends after them.
+# By end time: a parent span repeats the messages of its children, and ends after them.
 _TIMES = (
     "endTimeUnixNano",
     "end_time_unix_nano",
@@ -42,7 +42,7 @@ _DEEPEST = 50
 
 
 def is_span(document: JSON) -> bool:
-    """Say whether a JSON object looks like a span."""
+    """Return whether a JSON object looks like a span."""
     names = {"spanId", "span_id", "traceId", "trace_id", "context"}
     return "attributes" in document and bool(names & document.keys())
 
@@ -53,7 +53,7 @@ def span_messages(spans: Iterable[JSON]) -> Iterator[JSON]:
     for span in sorted(spans, key=_end):
         messages = list(_of_span(span))
         keys = [json.dumps(message, sort_keys=True) for message in messages]
-        if len(seen) <= len(keys) and keys[: len(seen)] == seen:  # it repeats what there is
+        if len(seen) <= len(keys) and keys[: len(seen)] == seen:  # repeated messages
             fresh = list(range(len(seen), len(keys)))
         else:
             known = frozenset(seen)
@@ -64,7 +64,7 @@ def span_messages(spans: Iterable[JSON]) -> Iterator[JSON]:
 
 
 def _end(span: JSON) -> tuple[int, str]:
-    """Return when a span ended: nanoseconds as a number or text, or an ISO time."""
+    """Return the end time of a span: nanoseconds as a number or text, or an ISO time."""
     value = next((span[name] for name in _TIMES if span.get(name) is not None), "")
     text = str(value)
     return (int(text), "") if text.isdecimal() and len(text) < len("9" * 30) else (0, text)
@@ -108,7 +108,7 @@ def _of_event(event: JSON) -> Iterator[JSON]:
 
 
 def _structure(value: object) -> object:
-    """Return what an attribute holds, from JSON if it is a text of that."""
+    """Return the value of an attribute, decoded if it is JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -119,14 +119,14 @@ def _structure(value: object) -> object:
 
 
 def _attributes(value: object) -> JSON:
-    """Return attributes as a mapping, whether they are one or OTLP's list of keys and values."""
+    """Return attributes as a mapping, given a mapping or OTLP's list of keys and values."""
     if isinstance(value, dict):
         return value
     return {str(one.get("key")): _any_value(one.get("value")) for one in json_objects(value)}
 
 
 def _any_value(value: object, depth: int = 0) -> object:
-    """Return what OTLP's AnyValue holds."""
+    """Return the value in OTLP's AnyValue."""
     if not isinstance(value, dict) or depth > _DEEPEST:
         return value
     if "arrayValue" in value:

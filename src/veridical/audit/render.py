@@ -1,4 +1,4 @@
-"""The audit of a trace for people: in a terminal, and as one HTML page without scripts."""
+"""Rendering of a trace audit: for a terminal, and as one HTML page without scripts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AuditLayout(Layout):
     def audit(self, audit: TraceAudit) -> RenderableType:
         """Return the conclusion about a trace, its steps with their labels, and its answer.
 
-        The first step that does not hold is bold.
+        The first unsupported step is bold.
         """
         table = columns("", "step", "label", "p1", "gap", "", "why")
         for step in audit.steps[:_STEPS]:
@@ -96,13 +96,13 @@ class AuditLayout(Layout):
 
 
 def _step_rule(step: StepAudit) -> str:
-    """Return the rule that decided about a step, and what is wrong with its citations."""
+    """Return the deciding rule of a step, and the faults of its citations."""
     faults = [f"{cited.id} is {cited.kind.value}" for cited in step.citations if cited.fault]
     return ", ".join([phrases.rule(step.verification.rule), *faults])
 
 
 def render(audit: TraceAudit, console: Console) -> None:
-    """Print an audit to a console: conclusion, steps, the first that does not hold, the answer."""
+    """Print an audit to a console: conclusion, steps, first unsupported step, answer."""
     console.print(Group(*_blocks(audit, AuditLayout(console.encoding))))
 
 
@@ -116,7 +116,7 @@ def _blocks(audit: TraceAudit, layout: AuditLayout) -> Iterator[RenderableType]:
 
 
 def left_out(audit: TraceAudit) -> Iterator[str]:
-    """Say what a log held besides texts."""
+    """Yield a line for each kind of omitted part of a log, with its count."""
     for name, n in audit.left_out.items():
         yield f"Left out: {LEFT_OUT.get(name, name.replace('_', ' '))} ({n})"
 

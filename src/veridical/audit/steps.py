@@ -1,6 +1,6 @@
-"""A trace as a value: its steps, what they cite, and which of these citations cannot be.
+"""Reasoning traces as values: steps, citations, and detection of invalid citations.
 
-Pure: nothing here reads a text with a model.
+Pure: no text is read with a model here.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _IDS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: what it claims, the ids that it cites (None: not said), what it was given.
+    """One step: its claim, the ids that it cites (None: not stated), and its context.
 
-    `confidence` (0 to 1) is what it states and its evidence has to pay for; None if it states none.
-    A `final` step is part of the answer: it is audited, but the answer cannot be derived from it.
+    `confidence` (0 to 1) is its stated confidence and the target for its evidence; None if not
+    stated. A `final` step is part of the answer: it is audited, but is no premise of the answer.
     """
 
     id: str
@@ -57,10 +57,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepTrace:
-    """A chain of reasoning: its steps, what was asked, what was answered, what there is to go by.
+    """Chain of reasoning: its steps, sources, question and answer.
 
-    `observations` are the ids of contexts that came of the trace's own actions, such as results of
-    tools: an answer may be derived from them. `left_out` counts what a log holds besides texts.
+    `observations` are the ids of contexts produced by the trace's own actions, such as results of
+    tools: they are premises of the answer. `left_out` counts the parts of a log other than texts.
     """
 
     steps: tuple[Step, ...]
@@ -88,8 +88,8 @@ class StepTrace:
 def parse_trace(trace: object) -> StepTrace:
     """Return a trace as a value: a list of steps, or an object of schema `veridical.steps/1`.
 
-    Of a trace of the store (`ReasoningTraces.tree`) the claims are the steps.
-    `InputError`s say what has another shape than it should.
+    The claims of a stored trace (`ReasoningTraces.tree`) are its steps. `InputError` if any part
+    has the wrong shape.
     """
     if isinstance(trace, StepTrace):
         return trace
@@ -122,7 +122,7 @@ def _parse_object(trace: Mapping[object, object]) -> StepTrace:
         raise InputError(msg, hint=TRACE_SHAPE)
     return StepTrace(
         steps=_parse_steps(steps),
-        question=cast("str | None", trace.get("question")),  # Trace refuses what is no text
+        question=cast("str | None", trace.get("question")),  # Trace refuses anything else
         answer=cast("str | None", trace.get("answer")),
         sources=given,
         observations=frozenset(cast("Sequence[str]", observations)),
@@ -130,7 +130,7 @@ def _parse_object(trace: Mapping[object, object]) -> StepTrace:
 
 
 def _parse_goal(goal: values.Trace) -> StepTrace:
-    """Return the claims under a goal as steps, and what was observed as their context, by time."""
+    """Return the claims under a goal as steps, with observations as their context, by time."""
     names = {node.id: node.cited_as for node in goal.nodes if node.kind in values.EVIDENCE}
     steps: list[Step] = []
     waiting: list[Source] = []
@@ -155,7 +155,7 @@ def _parse_steps(steps: Iterable[object]) -> tuple[Step, ...]:
 
 
 def parse_step(step: object, number: int) -> Step:
-    """Return a step as a value; `InputError` if it has another shape than it should."""
+    """Return a step as a value; `InputError` if it has the wrong shape."""
     if isinstance(step, Step):
         return step
     if isinstance(step, str):
@@ -204,7 +204,7 @@ def _context(context: object, step_id: str) -> tuple[Source, ...]:
             for number, text in enumerate(context, start=1)
         )
         return tuple(as_sources(named).values())
-    return tuple(as_sources(cast("Sources", context)).values())  # which refuses what is none
+    return tuple(as_sources(cast("Sources", context)).values())  # which refuses anything else
 
 
 def refuse_duplicates(steps: Sequence[Step], sources: Iterable[str]) -> None:
@@ -225,8 +225,8 @@ def refuse_duplicates(steps: Sequence[Step], sources: Iterable[str]) -> None:
 def circular(cites: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
     """Return the citations, as (citing, cited), that are part of a circle.
 
-    A citation is if both ends are in one strongly connected component (Tarjan 1972), or are one.
-    Linear in the number of citations, and without recursion: a trace may be long.
+    A citation is circular if both ends are in one strongly connected component (Tarjan 1972), or
+    are the same. Linear in the number of citations, and without recursion: a trace may be long.
 
         >>> sorted(circular({"a": ["b"], "b": ["a"], "c": ["a", "c"]}))
         [('a', 'b'), ('b', 'a'), ('c', 'c')]
@@ -242,7 +242,7 @@ def circular(cites: Mapping[str, Sequence[str]]) -> frozenset[tuple[str, str]]:
 
 @dataclass(slots=True)
 class _Search:
-    """The state of Tarjan's search."""
+    """State of Tarjan's search."""
 
     order: dict[str, int] = field(default_factory=dict)
     low: dict[str, int] = field(default_factory=dict)
@@ -293,7 +293,7 @@ def _components(graph: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class CitationRules:
-    """What ids stand for, over a whole trace: which steps and contexts there are, and circles."""
+    """Resolution of citations over a whole trace: known ids, and circular citations."""
 
     known: frozenset[str]
     circles: frozenset[tuple[str, str]]
@@ -302,7 +302,7 @@ class CitationRules:
     def of(
         cls, trace: Sequence[Step], sources: Iterable[str], cites: Mapping[str, Sequence[str]]
     ) -> CitationRules:
-        """Return the rules of a trace; `cites` has what each step cites, by the step's id."""
+        """Return the rules of a trace; `cites` are the citations of each step, by the step's id."""
         contexts = (source.id for step in trace for source in step.context)
         every = frozenset([*sources, *contexts, *(step.id for step in trace)])
         return cls(every, circular(cites))
@@ -314,9 +314,9 @@ class CitationRules:
         labels: Mapping[str, StepLabel | None],
         sources: Container[str],
     ) -> StepCitation:
-        """Return what a citation stands for where `labels` and `sources` are all there is so far.
+        """Return a citation with its kind, given the labels and sources so far.
 
-        `labels` are those of earlier steps, `sources` ids that can be read.
+        `labels` are those of earlier steps, `sources` the ids of readable texts.
         """
         if (citing, cited) in self.circles:
             kind = Cited.CYCLIC

@@ -1,6 +1,6 @@
 """Values of the audit of a chain of reasoning: citations, steps, post-hoc check, conclusion.
 
-What is unknown is None, never 0.
+Unknown values are None, never 0.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class Cited(StrEnum):
-    """What a step cites with one id."""
+    """Kind of the target of a citation."""
 
     SOURCE = "source"
     """A source, or a context that this or an earlier step was given."""
     ENTAILED_STEP = "entailed_step"
     FAILED_STEP = "failed_step"
-    """An earlier step that is not ENTAILED: it exists, but nothing can rest on it."""
+    """An earlier step that is not ENTAILED: it exists, but it is no premise."""
     UNMEASURED_STEP = "unmeasured_step"
     FORWARD = "forward"
     """A later step, or a context that is given later."""
     CYCLIC = "cyclic"
-    """The step itself, or a step that cites this one in turn, by way of others too."""
+    """The step itself, or a step that cites this one directly or indirectly."""
     PHANTOM = "phantom"
-    """Nothing that exists."""
+    """An unknown id."""
 
 
 FAULTS = frozenset({Cited.FORWARD, Cited.CYCLIC, Cited.PHANTOM})
@@ -42,14 +42,14 @@ FAULTS = frozenset({Cited.FORWARD, Cited.CYCLIC, Cited.PHANTOM})
 
 @dataclass(frozen=True, slots=True)
 class StepCitation:
-    """One id that a step cites, and what it stands for."""
+    """Id that a step cites, with the kind of its target."""
 
     id: str
     kind: Cited
 
     @property
     def fault(self) -> bool:
-        """Whether the citation is wrong whatever the texts say."""
+        """True if the citation is wrong whatever the texts say."""
         return self.kind in FAULTS
 
     def body(self) -> Document:
@@ -61,7 +61,7 @@ class StepCitation:
 
 
 class PostHocVerdict(StrEnum):
-    """Whether the answer follows from the steps that hold."""
+    """Verdict on the derivation of the answer from the entailed steps."""
 
     DERIVABLE = "derivable"
     NOT_DERIVABLE = "not_derivable"
@@ -70,15 +70,15 @@ class PostHocVerdict(StrEnum):
 
 
 Executor: TypeAlias = Literal["text_model", "entailment", "none"]
-"""Who derived: a text model; nobody, the answer was read against the steps; there was no step."""
+"""Method: by a text model; by entailment against the steps; none without a step."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Needed:
-    """Which steps the answer can do without, found by leaving out one at a time.
+    """Steps that the answer does not need, found by leaving out one at a time.
 
-    Of the `of` steps that it was derived from, `tried` were left out; `unneeded` are those without
-    which the answer is still supported. Two steps that say the same can each be left out alone.
+    Of the `of` premises of the answer, `tried` were left out; `unneeded` are the steps without
+    which the answer is still supported. Two steps of the same content can each be left out alone.
     `reason` says why none was tried.
     """
 
@@ -88,7 +88,7 @@ class Needed:
     reason: str | None = None
 
     def body(self) -> Document:
-        """Return it as part of a JSON object."""
+        """Return the result as part of a JSON object."""
         return {
             "unneeded": list(self.unneeded),
             "tried": self.tried,
@@ -102,12 +102,12 @@ class Needed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PostHoc:
-    """Whether the answer can be derived from the entailed steps by somebody who never saw it.
+    """Result of the post-hoc check: derivation of the answer from the entailed steps alone.
 
-    `rule` names what decided. `derived` is what a text model made of the steps, None if nobody was
-    asked or it said that nothing follows. `similarity` (0 to 1) compares it with the answer, None
+    `rule` names the deciding rule. `derived` is the text model's answer from the steps, None if no
+    model was asked or nothing follows. `similarity` (0 to 1) compares it with the answer, None
     where texts or numbers decided. `p` is P(answer | entailed steps), None if not measured.
-    `premises` are the ids of the steps (and observations) that were shown. `taken` is what it took.
+    `premises` are the ids of the steps (and observations) shown. `taken` is the cost of the check.
     """
 
     verdict: PostHocVerdict
@@ -134,7 +134,7 @@ class PostHoc:
         }
 
     def lines(self) -> Iterator[str]:
-        """Say it in lines for people."""
+        """Yield the result as lines of text."""
         words = self.verdict.value.replace("_", " ")
         yield f"Answer: {words} ({self.rule.replace('_', ' ')})"
         if self.derived is not None:
@@ -151,7 +151,7 @@ class PostHoc:
 
 
 class Soundness(StrEnum):
-    """What is concluded about a whole trace."""
+    """Conclusion about a whole trace."""
 
     VALID = "VALID"
     WARNING = "WARNING"
@@ -161,7 +161,7 @@ class Soundness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """The conclusion about a trace, and the rule that decided it."""
+    """Conclusion about a trace, with the deciding rule."""
 
     soundness: Soundness
     rule: str
@@ -173,11 +173,11 @@ class Overall:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StepAudit:
-    """One step of a chain of reasoning: its label, the claim that decided it, all its claims.
+    """One step of a chain of reasoning: its label, the deciding claim, and all its claims.
 
-    `label` is None where the step could not be measured. `read_against` are the ids of the sources
-    and earlier steps that the step was read against, `citations` what each id that it cites stands
-    for. A `final` step is part of the answer.
+    `label` is None where the step could not be measured. `read_against` are the ids of the
+    premises of the step: sources and earlier steps. `citations` are its citations with their
+    kinds. A `final` step is part of the answer.
     """
 
     id: str
@@ -191,7 +191,7 @@ class StepAudit:
 
     @property
     def bad(self) -> bool:
-        """Whether the step is opposed, or asserts what it was not given."""
+        """True if the step is contradicted or not in context."""
         return self.label in {"CONTRADICTED", "NOT_IN_CONTEXT"}
 
     def body(self) -> Document:
@@ -219,9 +219,9 @@ class StepAudit:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TraceAudit:
-    """The audit of a chain of reasoning, in the order of its steps.
+    """Audit of a chain of reasoning, in the order of its steps.
 
-    `post_hoc` is None if there was no answer to derive, or nobody asked for it.
+    `post_hoc` is None if there was no answer to derive, or the check was not requested.
     """
 
     steps: tuple[StepAudit, ...]
@@ -233,7 +233,7 @@ class TraceAudit:
 
     @property
     def taken(self) -> Taken:
-        """Tokens and cost of the audit: its claims, and deriving the answer again."""
+        """Tokens and cost of the audit: of its claims, and of the post-hoc check."""
         found = (Taken(claim.tokens, claim.cost_usd) for one in self.steps for claim in one.claims)
         return sum(found, Taken() if self.post_hoc is None else self.post_hoc.taken)
 
@@ -249,12 +249,12 @@ class TraceAudit:
 
     @property
     def first_error(self) -> StepAudit | None:
-        """The first step that is contradicted or not in context; None if there is none."""
+        """First step that is contradicted or not in context; None if there is none."""
         return next((step for step in self.steps if step.bad), None)
 
     @property
     def undetermined(self) -> int:
-        """How many steps could not be measured."""
+        """Number of steps that could not be measured."""
         return sum(step.label is None for step in self.steps)
 
     def to_dict(self) -> Document:
@@ -274,7 +274,7 @@ class TraceAudit:
         }
 
     def overview(self) -> Iterator[str]:
-        """Say in lines what is concluded, and how many steps do not hold."""
+        """Yield the conclusion and the number of unsupported steps as lines of text."""
         if self.overall is not None:
             yield f"{self.overall.soundness.value}: {self.overall.rule.replace('_', ' ')}"
         first = self.first_error

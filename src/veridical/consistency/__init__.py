@@ -1,0 +1,1 @@
+"""Consistency of answers and verdicts under resampling, rewording and removal of evidence."""

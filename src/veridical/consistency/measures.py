@@ -1,7 +1,7 @@
-"""Asking again: without the evidence, in other words, several times; and comparing what comes back.
+"""Measures by repeated questions: evidence dependence, rewording and answer consistency.
 
-Text models and backends come through the ports. Nothing here raises because a model failed: what
-could not be measured is a value with its reason. `InputError`s say that a text cannot be read.
+Text models and backends come through the ports. A failure of a model raises nothing: a
+measurement that failed is a value with its reason. `InputError` if a text cannot be read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 ANSWER_TOKENS = 400
 PAIRS_READ = 24
-"""How many pairs of claims are read for contradictions; two readings each."""
+"""Limit of the pairs of claims read for contradictions; two readings each."""
 WORDINGS = 4
 MOST_SAMPLES = 10
 NOTHING_MEASURED = "nothing_measured"
@@ -76,7 +76,7 @@ _REWORD = (
 
 
 async def answer_without_evidence(question: str, model: TextModel) -> Generated | Unmeasured:
-    """Return what a text model answers from what it knows, shown no evidence.
+    """Return a text model's answer from its own knowledge, without any evidence.
 
     An empty answer, or one that was cut off, is `Unmeasured`.
     """
@@ -87,7 +87,7 @@ async def answer_without_evidence(question: str, model: TextModel) -> Generated 
 async def answer_with_evidence(
     question: str, sources: Mapping[str, Source], model: TextModel
 ) -> Generated | Unmeasured:
-    """Return what a text model answers from the evidence, and from what it knows beside that.
+    """Return a text model's answer from the evidence and its own knowledge.
 
     All but the evidence is as in `answer_without_evidence`, so that nothing else differs.
     """
@@ -102,7 +102,7 @@ async def answer_with_evidence(
 async def answer_from_sources(
     question: str, sources: Mapping[str, Source], model: TextModel, *, max_tokens: int = 1024
 ) -> Generated | Unmeasured:
-    """Return what a text model answers from the sources, which it is asked to cite by id."""
+    """Return a text model's answer from the sources; it is told to cite them by id."""
     ensure_text(question, "the question")
     texts = "\n\n".join(f"[{key}]\n{fenced(source.text)}" for key, source in sources.items())
     request = TextRequest(_FROM_SOURCES, f"{texts}\n\n{question}", max_tokens=max_tokens)
@@ -133,12 +133,12 @@ def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
     return found
 
 
-# --- what an answer owes to its evidence -----------------------------------------------------
+# --- dependence on evidence ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyChecker:
-    """The measures that take a verifier, its backend and, where there is one, a text model."""
+    """Measures that use a verifier, its backend and, if there is one, a text model."""
 
     verifier: Verifier
     backend: Backend
@@ -149,11 +149,11 @@ class ConsistencyChecker:
     async def evidence_dependence(
         self, question: str | None, answer: str, evidence: Sources
     ) -> Dependence:
-        """Return how much an answer owes to the evidence, from 0 to 1.
+        """Return the dependence of an answer on the evidence, from 0 to 1.
 
         With a text model and a question the model answers twice, with the evidence and without it:
-        1 - the similarity of both answers, and at most as much as `answer` says what the first of
-        them says. A failure of the model is no measure. Without a model: by scrubbing.
+        1 - the similarity of both answers, capped by the similarity of `answer` to the first of
+        them. A failure of the model is no measure. Without a model: by scrubbing.
         """
         ensure_text(answer, "the answer")
         sources = as_sources(evidence)
@@ -212,7 +212,7 @@ class ConsistencyChecker:
     async def consistency(
         self, claim: str, evidence: Sources, *, wordings: int = WORDINGS
     ) -> Consistency:
-        """Return how little the verdict on a claim depends on its wording, from 0 to 1.
+        """Return the stability of a claim's verdict over its wordings, from 0 to 1.
 
         = 1 - the mean absolute difference of P(supported) over all pairs of wordings: the claim's
         own and up to `wordings` others, written by the text model and kept only if they have the
@@ -242,7 +242,7 @@ class ConsistencyChecker:
         )
 
     async def _reword(self, claim: str, n: int) -> tuple[list[str] | Unmeasured, Taken]:
-        """Return a claim in other words, and what writing them took."""
+        """Return rewordings of a claim, and the cost of writing them."""
         if self.model is None:
             return rewordings(claim)[:n], Taken()
         texts: dict[str, object] = {"type": "array", "items": {"type": "string"}, "maxItems": n}
@@ -259,7 +259,7 @@ class ConsistencyChecker:
 
 
 def _shared(found: Similarity) -> float:
-    """Return how much one of two texts says of the other, the longer of them included."""
+    """Return the largest of both entailments and the similarity of two texts."""
     ways = (found.value, found.forward, found.backward)
     return max(way for way in ways if way is not None)
 
@@ -295,7 +295,7 @@ async def answer_consistency(
 ) -> Consistency:
     """Return the mean pairwise similarity of 2 to 10 answers to one question, from 0 to 1.
 
-    Answers that were sampled and disagree are likely made up: Manakul, Liusie & Gales (2023).
+    Sampled answers that disagree are likely hallucinated: Manakul, Liusie & Gales (2023).
     """
     if isinstance(answers, str) or not 1 < len(answers) <= MOST_SAMPLES:
         msg = f"the consistency of answers takes 2 to {MOST_SAMPLES} of them"
@@ -322,10 +322,10 @@ async def contradictions(
     policy: Policy | None = None,
     limit: int = PAIRS_READ,
 ) -> Contradictions:
-    """Return which claims of one answer oppose each other, each read as evidence on the other.
+    """Return the contradictions between claims of one answer, each the other's evidence.
 
-    Only claims that were verified and share content words are paired, and of these pairs the
-    `limit` that share the most are read. A backend that knows yes and no only has measured none.
+    Only verified claims with content words in common are paired; the `limit` pairs with the most
+    are measured. A yes/no-only backend measures none.
     """
     claims = [v.claim for v in verdicts if v.claim.verifiable and not v.claim.vague]
     pairs = candidate_pairs(claims)

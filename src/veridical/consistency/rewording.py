@@ -1,7 +1,7 @@
-"""The same claim in other words: by a few rules, and whether others' rewordings keep its facts.
+"""Rewording of claims by rules, and a check that a rewording keeps the facts.
 
-English. The rules are few and careful, for a rewording that says something else would pass for an
-inconsistency of the verifier.
+English. The rules are few and conservative: a rewording with another meaning would be counted as
+an inconsistency of the verifier.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _NAME = re.compile(r"(?<=[^\W_] )[\"'(]?([A-Z][\w-]*)")
 
 
 def rewordings(claim: str) -> list[str]:
-    """Return the claim in other words, by rules: others than itself, in a fixed order.
+    """Return rewordings of the claim by rules, without the claim itself, in a fixed order.
 
-    Citations and lead-ins ("The text says that ...") go, contractions are written out or made, a
-    time is moved between front and end, and "It is true that" is put in front.
+    Citations and lead-ins ("The text says that ...") are removed, contractions written out or
+    made, a time moved between front and end, and "It is true that" put in front.
     """
     bare = _without_frills(claim)
     forms = [bare, *_contracted(bare), *_moved(bare), f"It is true that {_lowered(bare)}"]
@@ -92,15 +92,15 @@ def _raised(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Return a sentence to stand inside of another; a first word that may be a name stays."""
+    """Return a sentence for use inside another; a first word that may be a name is kept."""
     return text[:1].lower() + text[1:] if _FUNCTION_WORD.match(text) else text
 
 
 def same_facts(claim: str, other: str) -> bool:
-    """Say whether two wordings have the same numbers, names and number of negations.
+    """Return whether two wordings have the same numbers, names and number of negations.
 
-    Every number, date and unit as often in both, and every name of one in the other. What stands
-    first in one has to be in the other, too, but for function words: it may be a name.
+    Numbers, dates and units must occur equally often in both, and every name of one in the other.
+    The first word, unless it is a function word, may be a name and must occur in both.
     """
     first, second = _words(claim), _words(other)
     return (
@@ -117,7 +117,7 @@ def _words(text: str) -> list[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """Return what has a capital, as the words of its normal form.
+    """Return the capitalised words, as the words of their normal form.
 
     The first word may be a name, too; only a function word is surely none.
     """

@@ -1,6 +1,6 @@
-"""How alike two texts are: by entailment in both directions, or by the directions of vectors.
+"""Similarity of two texts: by entailment in both directions, or by the cosine of vectors.
 
-What could not be measured is a value with its reason.
+A measurement that failed is a value with its reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 """Characters of a text that are read at once: some 100 tokens, as windows of evidence are."""
 CHUNKS_READ = 2
-"""How many chunks of a longer text are read for a sentence of the other: those that share most."""
+"""Number of chunks of a longer text read for a sentence of the other: the most similar."""
 
 
 LONGEST_SUBJECT = 4
@@ -45,7 +45,7 @@ LONGEST_SUBJECT = 4
 async def semantic_similarity(
     a: str, b: str, backend: Backend, *, question: str | None = None
 ) -> Similarity:
-    """Return how alike two texts are, from 0 to 1, by entailment in both directions.
+    """Return the similarity of two texts, from 0 to 1, by entailment in both directions.
 
     Each sentence of one text is read against the other, in chunks of whole sentences of up to 500
     characters, of which the two that share most words with the sentence are read:
@@ -54,11 +54,11 @@ async def semantic_similarity(
         forward      = mean of e(s | a) over the sentences s of b;  backward: of e(s | b) over a
         similarity   = 2 forward backward / (forward + backward), 0 if both are 0
 
-    A contradiction counts as nothing shared. Texts that read the same are 1 without a reading. A
-    pronoun that begins one text only may stand for what the other begins with: it is read with the
-    first one to four words of that in its place, too, and the most alike counts. Bidirectional
-    entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes or no. `reason`
-    is that of the first sentence that could not be measured.
+    A contradiction counts as nothing in common. Texts with the same normal form have similarity 1
+    without a measurement. If one text begins with a pronoun, it is also read with the first one to
+    four words of the other in place of the pronoun, and the greatest similarity counts.
+    Bidirectional entailment as the measure of meaning: Kuhn, Gal & Farquhar (2023), there as yes
+    or no. `reason` is that of the first sentence that could not be measured.
     """
     ensure_text(a, "the first text")
     ensure_text(b, "the second text")
@@ -82,7 +82,7 @@ async def semantic_similarity(
 
 
 class _Reading:
-    """Two texts, and what has to be measured to say how alike they are."""
+    """Two texts, and the sentence pairs to measure for their similarity."""
 
     def __init__(self, a: str, b: str) -> None:
         self.same = normalise(a).text == normalise(b).text
@@ -90,12 +90,12 @@ class _Reading:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The sentences, each with a chunk to read it against."""
+        """Sentences, each with a chunk to read it against."""
         both = (*self._forth, *self._back)
         return [(sentence, chunk) for sentence, chunks in both for chunk in chunks]
 
     def similarity(self, entailed: Mapping[tuple[str, str], float]) -> Similarity:
-        """Return how alike the texts are, given what is entailed."""
+        """Return the similarity of the texts, given the entailments."""
         forward, backward = (
             mean([max(entailed[sentence, chunk] for chunk in chunks) for sentence, chunks in part])
             for part in (self._forth, self._back)
@@ -113,7 +113,7 @@ _PRONOUN = re.compile(
 
 
 def _readings(a: str, b: str) -> Iterator[tuple[str, str]]:
-    """Yield two texts as they are, then with what a pronoun that begins one may stand for."""
+    """Yield two texts as they are, then with possible antecedents of an initial pronoun."""
     yield a, b
     begins_a, begins_b = _PRONOUN.match(a), _PRONOUN.match(b)
     if begins_a and not begins_b:
@@ -131,10 +131,10 @@ def _resolved(text: str, pronoun: re.Match[str], other: str) -> Iterator[str]:
 
 
 async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity:
-    """Return how alike two texts are, from 0 to 1, by the cosine of their vectors; below 0 it is 0.
+    """Return the similarity of two texts by the cosine of their vectors, clipped to [0, 1].
 
-    One reading of each text, and blind to what turns a meaning round: a text and its denial are
-    close to each other. `semantic_similarity` is not.
+    One vector for each text. Blind to negation: a text and its denial are close to each other.
+    `semantic_similarity` is not.
     """
     ensure_text(a, "the first text")
     ensure_text(b, "the second text")
@@ -146,7 +146,7 @@ async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity
     if not lengths:
         return Similarity(value=None, reason=UnmeasuredReason.MALFORMED_REPLY.value, taken=UNKNOWN)
     cosine = min(1.0, max(0.0, sum(map(mul, one, other)) / lengths))
-    return Similarity(value=cosine, taken=UNKNOWN)  # embedding models do not say it
+    return Similarity(value=cosine, taken=UNKNOWN)  # embedding models do not report it
 
 
 async def _vectors(

@@ -1,4 +1,4 @@
-"""The whole of a check: every verdict, and the totals with their denominators."""
+"""Assessment of an answer: every verdict, and the totals with their denominators."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of the whole answer."""
+    """Outcome of the check of a whole answer."""
 
     GROUNDED = "grounded"
     FLAGGED = "flagged"
@@ -31,9 +31,9 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CascadeUsage:
-    """How many queries each backend of a cascade was asked.
+    """Numbers of queries that each backend of a cascade was asked.
 
-    `stood_in` counts those that the second could not measure and the first had.
+    `stood_in` counts the queries that the second could not measure and the first had measured.
     """
 
     asked_first: int = 0
@@ -49,12 +49,12 @@ class CascadeUsage:
 
     @property
     def saved(self) -> float | None:
-        """The share of queries (0 to 1) that the second was spared; None if there were none."""
+        """Share of queries (0 to 1) that the second was spared; None if there were none."""
         return 1.0 - self.asked_second / self.asked_first if self.asked_first else None
 
     @classmethod
     def of(cls, measured: Iterable[Measurement]) -> CascadeUsage:
-        """Return what measurements say of the cascade they come from; nothing if from none."""
+        """Return the usage of the cascade that measurements come from; zeros if from none."""
         stages = Counter(measurement.stage for measurement in measured)
         stood_in = stages[CascadeBranch.STOOD_IN]
         second = stages[CascadeBranch.SECOND] + stood_in
@@ -75,11 +75,11 @@ class Summary:
 
     `overall_confidence` is the mean p1 of the checked claims that could be measured, None if none
     could. `tokens` and `cost_usd` are None when the backend does not know them, `cascade` when it
-    is none. They count what the text model took that found the claims, if there is one, too.
+    is none. Both include the usage of the text model that found the claims, if there is one.
 
-    `probability_grounded` is how probable it is that every checked claim is supported, whatever the
-    verdicts; None if a claim could not be measured, or if there is none that can be right or wrong.
-    `flagged` and `passed` count verdicts by certainty.
+    `probability_grounded` is the probability that every checked claim is supported, whatever the
+    verdicts; None if a claim could not be measured, or if no claim can be right or wrong. `flagged`
+    and `passed` count verdicts by certainty.
     """
 
     outcome: Outcome
@@ -106,7 +106,7 @@ class Summary:
 
     @property
     def mostly_hedged(self) -> bool:
-        """Whether more than half of what the answer states is hedged: such an answer is no pass."""
+        """True if more than half of the statements are hedged: such an answer does not pass."""
         left_out = sum(self.skipped.get(skip.value, 0) for skip in Skip)
         return self.hedged > self.claims_checked + left_out
 
@@ -125,25 +125,26 @@ class Assessment:
 
     @property
     def flagged(self) -> tuple[Verdict, ...]:
-        """The claims that were checked and did not come out as supported."""
+        """Claims that were checked and did not come out as supported."""
         return tuple(verdict for verdict in self.claims if verdict.flagged)
 
     @property
     def failing(self) -> tuple[Verdict, ...]:
-        """Those of the flagged claims that fail a gate under the policy's `fail_on`."""
+        """Flagged claims that fail a gate under the policy's `fail_on`."""
         return self.failing_on(self.policy.fail_on)
 
     def failing_on(self, fail_on: FailOn | None) -> tuple[Verdict, ...]:
-        """Return those of the flagged claims that fail a gate under `fail_on`."""
+        """Return the flagged claims that fail a gate under `fail_on`."""
         return tuple(verdict for verdict in self.flagged if _fails(verdict, fail_on))
 
     @property
     def critical(self) -> tuple[Verdict, ...]:
-        """The claims that something has to be done about.
+        """Claims that need action.
 
-        Those that are critical by their status or by a gap above the policy's threshold, as far as
-        `fail_on` lets such a verdict fail. A supported claim with such a gap is not among them
-        where the backend cannot tell what is sure: its P(supported) says too little for that.
+        A claim is critical by its status or by a gap above the policy's threshold, as far as
+        `fail_on` lets such a verdict fail. A supported claim with such a gap is not critical where
+        the backend cannot tell sure verdicts from unsure ones: its P(supported) says too little for
+        that.
         """
         bits, fail_on = self.policy.gap_threshold_bits, self.policy.fail_on
         return tuple(
@@ -156,12 +157,12 @@ class Assessment:
 
     @property
     def to_correct(self) -> tuple[Verdict, ...]:
-        """The claims that fail or are critical."""
+        """Claims that fail or are critical."""
         return self._any_of(self.failing, self.critical)
 
     @property
     def to_mark(self) -> tuple[Verdict, ...]:
-        """The claims that are flagged or critical."""
+        """Claims that are flagged or critical."""
         return self._any_of(self.flagged, self.critical)
 
     def _any_of(self, *groups: tuple[Verdict, ...]) -> tuple[Verdict, ...]:

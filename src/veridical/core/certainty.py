@@ -1,9 +1,9 @@
 """Probability that a verdict is right, and the threshold from which it counts as sure.
 
-A verdict on a claim is of a kind: it says that the claim is supported, that it is contradicted, or
-that it is not supported. For each kind a logistic model, fitted on labelled claims by
-`training/certainty.py`, turns what is known of the verdict into the probability that it is right.
-It rises with the score (the log-odds of what the verdict says), whatever the data say.
+A verdict on a claim is of one of three kinds: supported, contradicted, not supported. For each kind
+a logistic model, fitted on labelled claims by `training/certainty.py`, turns the features of the
+verdict into the probability that it is right. The probability rises with the score (the log-odds of
+the conclusion), whatever the data say.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """P(right) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
+    """Logistic model: P(right) = 1 / (1 + exp(-(intercept + sum of weight x feature))).
 
-    A verdict is sure whose P(right) is `sure_from` at least; None means that none is. `sure_score`
-    is the score from which on one is that has the usual features otherwise, for those who know the
-    score alone. A negative weight of the score is a `ValueError`: a more extreme score never makes
-    a verdict less sure.
+    A verdict is sure if its P(right) is at least `sure_from`; None means that no verdict is sure.
+    `sure_score` is the score from which a verdict with otherwise usual features is sure, for
+    callers that know the score alone. A negative weight of the score is a `ValueError`: a more
+    extreme score never makes a verdict less sure.
     """
 
     intercept: float
@@ -61,17 +61,17 @@ class Fit:
         return logistic(self.intercept + sum(w * features[name] for name, w in self.weights))
 
     def sure(self, probability: float) -> bool:
-        """Say whether a verdict with this P(right) is sure."""
+        """Return whether a verdict with this P(right) is sure."""
         return self.sure_from is not None and probability >= self.sure_from
 
 
 @dataclass(frozen=True, slots=True)
 class CertaintyModel:
-    """The fits of a backend, by kind of verdict.
+    """Fits of a backend, by kind of verdict.
 
-    `rules` are those whose verdicts are sure whatever the score, each with its P(right).
-    `exponent` is that of `grounded`. With `heeds_intervals` a verdict is unsure, too, if the
-    interval of P(supported) holds the support threshold: for backends that nothing was fitted for.
+    `rules` lists the rules whose verdicts are sure whatever the score, each with its P(right).
+    `exponent` is that of `grounded`. With `heeds_intervals` a verdict is also unsure if the
+    interval of P(supported) holds the support threshold: for backends without fitted data.
     """
 
     supported: Fit
@@ -96,7 +96,7 @@ class CertaintyModel:
     def band(self) -> tuple[float | None, float | None]:
         """Return the P(supported) down to which flags are unsure, and up to which passes are.
 
-        As far as the score alone can tell; None where no verdict is sure.
+        The band follows from the score alone; None where no verdict is sure.
         """
         flags = (self.contradicted.sure_score, self.not_supported.sure_score)
         known = [score for score in flags if score is not None]
@@ -106,11 +106,11 @@ class CertaintyModel:
 
     @property
     def tells_sure_flags(self) -> bool:
-        """Whether any flag that a model decides can be sure."""
+        """True if any flag decided by a model can be sure."""
         return any(fit.sure_from is not None for fit in (self.contradicted, self.not_supported))
 
     def grounded(self, supported: Iterable[float]) -> float:
-        """Return the probability that all claims are supported, given that of each.
+        """Return the probability that all claims are supported, given the probability of each.
 
         Claims of one answer are not independent: the product of their probabilities is raised to
         the fitted exponent.
@@ -127,7 +127,7 @@ UNCALIBRATED = CertaintyModel(
     rules=(("cited_id_does_not_exist", 1.0),),
     heeds_intervals=True,
 )
-"""For a backend that nothing was fitted for: its probability is taken as it is, sure from .9."""
+"""For a backend without fitted data: its probability is taken as it is, sure from .9."""
 
 
 def log_odds(p: float) -> float:
@@ -142,9 +142,10 @@ def logistic(x: float) -> float:
 
 
 def from_document(document: Mapping[str, Any]) -> CertaintyModel:
-    """Return what a card holds under `certainty`; `KeyError`, `TypeError` or `ValueError` if none.
+    """Return the model under `certainty` of a card.
 
-    Keys that are for people, such as the data it was fitted on, are passed over.
+    `KeyError`, `TypeError` or `ValueError` if there is none. Keys for human readers, such as the
+    data of the fit, are ignored.
     """
     rules: Mapping[str, Any] = document["rules"]
     return CertaintyModel(

@@ -1,8 +1,8 @@
-"""The words by which a claim and its evidence differ: 30 days where the evidence says 90.
+"""Words by which a claim and its evidence differ: 30 days where the evidence says 90.
 
-A number or a negation that the other text has nowhere is marked wherever it stands; other words
-where they stand for each other between words that both texts share. Paraphrase all the way through
-marks nothing but those numbers: there is no pair of words to show.
+A number or a negation that is missing from the other text is marked wherever it stands; other words
+only where they replace each other between words that both texts share. For a full paraphrase only
+such numbers are marked: there is no pair of words to show.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import EvidenceSpan
 
 MOST_WORDS = 400
-"""Words of a text that are compared: aligning takes more than linear time."""
+"""Maximum number of words compared: alignment takes more than linear time."""
 _REPLACED = 3
-"""So many words at most are shown as standing for others."""
+"""Maximum number of words shown as replacements of others."""
 _TELLING = 4
-"""Letters that a word has at least if it is marked without being a number or a negation."""
+"""Minimum number of letters of a marked word that is neither a number nor a negation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Where the words stand, each in its own text: offsets in code points."""
+    """Differing words, each in its own text: offsets in code points."""
 
     claim: tuple[Span, ...] = ()
     evidence: tuple[Span, ...] = ()
@@ -63,7 +63,7 @@ def marked(claim: str, evidence: EvidenceSpan) -> Differences:
 
 
 def pieces(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool]]:
-    """Yield a text in pieces, each with whether it is one of the spans: in order, disjoint."""
+    """Yield a text in pieces, each with True if it is one of the spans: in order, disjoint."""
     at = 0
     for span in spans:
         yield text[at : span.start], False
@@ -78,13 +78,13 @@ def _key(word: Word) -> str:
 
 
 def _counts(word: Word) -> bool:
-    """Say whether a word differs in itself: a number, a unit or a negation."""
+    """Return whether a word differs in itself: a number, a unit or a negation."""
     folded = word.text.casefold()
     return bool(figure(folded)) or negates(folded)
 
 
 def _replaced(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[range, range]]:
-    """Yield what stands for what between words that both texts share."""
+    """Yield the pairs of ranges that replace each other between words that both texts share."""
     for tag, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if tag == "replace" and b - a <= _REPLACED and d - c <= _REPLACED and a and c:
             yield range(a, b), range(c, d)

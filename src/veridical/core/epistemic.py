@@ -1,6 +1,6 @@
-"""Verdicts in the words of SPEC-16: verifications of claims, gaps, reports; audits of steps.
+"""Verdicts in the vocabulary of SPEC-16: verifications of claims, gaps, reports, audits of steps.
 
-What is unknown is None, never 0. Every type says itself as JSON (`to_dict`) and, short, as text.
+An unknown value is None, never 0. Every type has a JSON form (`to_dict`) and a short text form.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ MARKS: Mapping[Status, str] = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClaimVerification:
-    """What came of verifying one claim; the fields of SPEC-16, then those of SPEC-08.32.
+    """Result of the verification of one claim: the fields of SPEC-16, then those of SPEC-08.32.
 
     `evidence_support` is p1 and `evidence_gap_bits` the budget gap, in bits. `consistency_score` is
-    None unless it was asked for: it takes further readings of the claim. `unmeasured` says why
-    there is no p1. `tokens` and `cost_usd` are what the verification took, None where unknown.
+    None unless it was asked for: it takes further readings of the claim. `unmeasured` is the reason
+    for a missing p1. `tokens` and `cost_usd` are the usage of the verification, None where unknown.
     `verdict` is the whole record, with intervals, estimator and windows read.
 
         >>> veridical.repl.verify_claim("It opened in 1998.", "Opened in 1998.").status
@@ -115,17 +115,17 @@ class ClaimVerification:
 
     @property
     def please_look(self) -> bool:
-        """Whether the evidence was read for or against the claim, and the verdict is not sure."""
+        """True if the evidence was read for or against the claim, and the verdict is not sure."""
         return self.status in DECIDED_BY_EVIDENCE and self.certainty is Certainty.UNSURE
 
     @property
     def mark(self) -> str:
-        """A sign for the status, with a question mark before it if the verdict is not sure."""
+        """Sign for the status, with a question mark before it if the verdict is not sure."""
         return f"{'?' if self.please_look else ''}{MARKS[self.status]}"
 
     @property
     def label(self) -> str:
-        """The status in words, and that somebody should look if it is not sure."""
+        """Status in words, with a request for review if it is not sure."""
         unsure = ", unsure, please look" if self.please_look else ""
         return f"{self.status.value.replace('_', ' ')}{unsure}"
 
@@ -152,11 +152,12 @@ class ClaimVerification:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class EpistemicGap:
-    """A gap between a claim and its evidence: its kind, size in bits, and what to do about it.
+    """Gap between a claim and its evidence: its kind, size in bits, and the recommended action.
 
-    `nearest` are the places that decided it. It is `critical` if the evidence opposes the claim, if
-    a cited source does not exist or if `gap_bits` is above the policy's `gap_threshold_bits`;
-    `minor` if the claim is supported, only not by what it cites; else `major`.
+    `nearest` lists the places that decided it. The gap is `critical` if the evidence opposes the
+    claim, if a cited source does not exist or if `gap_bits` is above the policy's
+    `gap_threshold_bits`; `minor` if the claim is supported, only not by its cited source; else
+    `major`.
     """
 
     claim_id: str
@@ -198,13 +199,13 @@ class EpistemicGap:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HallucinationReport:
-    """What was found in a response.
+    """Findings of the verification of a response.
 
-    `total_claims` counts what asserts something, and every phantom citation; each is one of
+    `total_claims` counts all assertions, and every phantom citation; each is one of
     `verified_claims` (a verdict was reached, `flagged_claims` of them against it),
     `undetermined_claims` (could not be measured) or left out by the policy, as `left_out` counts by
-    reason. `skipped` says why nothing at all was verified. `overall_confidence` is the mean p1.
-    `tokens` and `cost_usd` are what verifying took, reading the claims against each other included;
+    reason. `skipped` is the reason if nothing at all was verified. `overall_confidence` is the mean
+    p1. `tokens` and `cost_usd` are the usage, including the comparison of claims with each other;
     None where unknown. `report` is the whole record, None if verification was skipped.
     """
 
@@ -229,12 +230,12 @@ class HallucinationReport:
 
     @property
     def contradicting_pairs(self) -> int | None:
-        """Number of pairs of claims that oppose each other; None if that was not looked at."""
+        """Number of pairs of claims that oppose each other; None if that was not examined."""
         return None if self.contradictions is None else len(self.contradictions.pairs)
 
     @property
     def flagged(self) -> tuple[ClaimVerification, ...]:
-        """The claims that were checked and did not come out as supported."""
+        """Claims that were checked and did not come out as supported."""
         return tuple(claim for claim in self.claims if claim.is_flagged)
 
     def to_dict(self) -> Document:

@@ -56,12 +56,12 @@ NEGATIONS = _NOT | frozenset(
 
 @lru_cache(maxsize=2**14)
 def negates(word: str) -> bool:
-    """Say whether a word of a normal form is a negation."""
+    """Return whether a word of a normal form is a negation."""
     return word in NEGATIONS or is_not(word) or word.partition("'")[0] in NEGATIONS
 
 
 def is_not(word: str) -> bool:
-    """Say whether a word of a normal form is "not", on its own or in a contraction."""
+    """Return whether a word of a normal form is "not", on its own or in a contraction."""
     return word.partition("'")[0] in _NOT or word.endswith("n't")
 
 
@@ -99,7 +99,7 @@ _BARE_POINT = re.compile(r"^\.|(?<=^-)\.")
 
 @lru_cache(maxsize=2**14)
 def figure(word: str) -> str:
-    """Return what a number, date or unit is compared by; empty for any other word."""
+    """Return the comparison form of a number, date or unit; empty for any other word."""
     if word in _DIGITS:
         return _DIGITS[word]
     if any(char.isnumeric() for char in word):
@@ -114,10 +114,10 @@ def figure(word: str) -> str:
 
 
 def misspelt(one: str, other: str) -> bool:
-    """Say whether a word is a day, time or unit, and another the same but for one wrong letter.
+    """Return whether a word is a day, time or unit, and another the same but for one wrong letter.
 
-    A letter too many, too few, another one, or two swapped. Never where the wrong word is a number,
-    date or unit itself, or as close to another of them; never in a number or an amount.
+    One letter too many, too few, another one, or two swapped. Never where the wrong word is a
+    number, date or unit itself, or as close to another of them; never in a number or an amount.
     """
     known, wrong = (one, other) if figure(one) else (other, one)
     if figure(wrong) or figure(known) not in _MEASURES or len(wrong) < _SHORTEST_MISSPELT:
@@ -129,7 +129,7 @@ def misspelt(one: str, other: str) -> bool:
 
 
 def _one_letter_off(wrong: str, right: str) -> bool:
-    """Say whether one letter is added, left out or replaced, or two neighbours are swapped."""
+    """Return whether one letter is added, left out or replaced, or two neighbours are swapped."""
     if abs(len(wrong) - len(right)) > 1 or wrong == right:
         return False
     start = next((i for i, (a, b) in enumerate(zip(wrong, right, strict=False)) if a != b), None)

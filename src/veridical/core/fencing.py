@@ -1,8 +1,8 @@
-"""Texts that are data in a prompt: what keeps a model from reading them as orders.
+"""Delimiters and disarming for untrusted texts in a prompt, against prompt injection.
 
-A text stands between fences that carry a digest of what is inside; it has ordinary letters and
-nothing invisible, and whatever in it looks like a fence, or like a mark that chat templates give a
-meaning to, is broken up. A short text may stand between quotes on one line instead.
+A text stands between fences that carry a digest of its content; it has ordinary letters and nothing
+invisible, and any imitation of a fence, or of a control token of chat templates, is broken up. A
+short text may stand between quotes on one line instead.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ MARKS = re.compile(
     # <<SYS>>, and our own fences, which a model may read with less care than a tokenizer
     r"|<(?=</?SYS>>|(?i:/?data-))"
 )
-"""Where a text begins something that a chat template, or a fence of ours, begins in the same way.
+"""Start of a control token of a chat template, or of one of our own fences.
 
-What is matched is one `<` or `[`; no alternative has a space in it, so that a space put after the
-sign ends the matter and a second pass finds nothing.
+The match is one `<` or `[`; no alternative has a space in it, so that a space put after the sign
+breaks the token and a second pass finds nothing.
 """
 
 
 def fenced(text: str) -> str:
     """Return a text, its control marks broken up, between fences that it does not contain."""
-    safe = disarmed(fold(text))  # in this order: without what is invisible a mark may appear
+    safe = disarmed(fold(text))  # in this order: without invisible characters a mark may appear
     nonce = hashlib.sha256(safe.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"<data-{nonce}>\n{safe}\n</data-{nonce}>"
 
@@ -48,5 +48,5 @@ def quoted(text: str) -> str:
 
 
 def disarmed(text: str) -> str:
-    """Return a text whose `<|im_end|>`, `[INST]` and the like mean nothing to a chat template."""
+    """Return a text in which `<|im_end|>`, `[INST]` and the like are no control tokens."""
     return MARKS.sub(lambda mark: mark.group() + " ", text)

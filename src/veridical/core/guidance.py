@@ -1,4 +1,4 @@
-"""What a model is told about an answer of its own: which claims fail, and what the sources say."""
+"""Correction guidance for a model about its own answer: failing claims and their evidence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 CLAIM_SHOWN = 300
 EVIDENCE_SHOWN = 300
-"""Characters of a claim, and of a piece of evidence, that are shown."""
+"""Maximum number of characters shown of a claim, and of a piece of evidence."""
 PIECES = 2
 _HEAD = (
     "Your earlier answer was checked against the sources. These claims in it failed (what stands in"
@@ -34,10 +34,10 @@ _SAYS = {
 
 
 def guidance(to_correct: Sequence[Verdict]) -> str | None:
-    """Return what to correct in an answer, for the model that wrote it; None if there is nothing.
+    """Return the corrections to make in an answer, for the model that wrote it; None if none.
 
-    Each claim is named with its status, its nearest evidence and what to do about it. What chat
-    templates take for marks is broken up.
+    Each claim is named with its status, its nearest evidence and the recommended action. Control
+    marks of chat templates are broken up.
     """
     if not to_correct:
         return None
@@ -57,7 +57,7 @@ def _claim(verdict: Verdict) -> str:
 
 
 def said(verdict: Verdict) -> str:
-    """Return the status in words; of a supported claim that is to be corrected, why it is."""
+    """Return the status in words; for a supported claim to be corrected, the reason."""
     if verdict.status is Status.SUPPORTED:
         return "supported, but less surely than it is stated"
     return verdict.status.value.replace("_", " ")

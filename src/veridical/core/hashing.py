@@ -1,6 +1,6 @@
-"""Texts as hashes, for logs and records that must not hold the texts themselves.
+"""Hashes of texts, for logs and records that must not hold the texts themselves.
 
-Whoever holds a text can recognise its plain hash; with a key nobody without the key can.
+A plain hash can be recognised by anyone with the text; a keyed one only with the key.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Texts as a reader sees them, for what looks at characters.
+"""Folding of lookalike and invisible characters, for code that reads characters.
 
 A model takes fullwidth or bold letters, or a Cyrillic “а” in an English word, for signs it does not
-know, and reads what is invisible to people, such as an order in tag characters. `fold` writes the
-same text with ordinary letters and without what cannot be seen. Superscripts, subscripts and
-fractions stay: 10² is not 102. It keeps no offsets: spans and quotes are those of the original.
+know, and reads text that is invisible to people, such as an order in tag characters. `fold` writes
+the same text with ordinary letters and without invisible characters. Superscripts, subscripts and
+fractions stay: 10² is not 102. It keeps no offsets: spans and quotes belong to the original.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _LATIN_WORD = re.compile("[\x00-\u024f]+")
 _WORD = re.compile(r"\w+")
 
 VERSION = "2"
-"""Changes with what `fold` does: estimates made before are not those made after."""
+"""Changes with the result of `fold`: earlier estimates are not comparable with later ones."""
 
 
 class _Table(dict[int, str]):
-    """For `str.translate`: what each character is written as, worked out when it is first met."""
+    """Table for `str.translate`: the written form of each character, computed on first use."""
 
     LIMIT = 2**15  # a text of every code point there is must not fill the memory
 
@@ -67,10 +67,10 @@ def _written(char: str) -> str:
 
 
 def _latinised(text: str) -> str:
-    """Return a text with words that mix Latin letters and lookalikes of such in Latin.
+    """Return a text in which words that mix Latin letters and their lookalikes are Latin.
 
-    A word of nothing but lookalikes may be a word of its own language. It is not where others are
-    mixed and none has a letter that only its language has.
+    A word of nothing but lookalikes may be a word of its own language. It is not, where other words
+    are mixed and none has a letter that only its language has.
     """
     foreign = {word for word in _WORD.findall(text) if _GREEK_OR_CYRILLIC.search(word)}
     latin = {word: word.translate(_LOOKALIKES) for word in foreign}

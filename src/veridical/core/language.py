@@ -1,7 +1,7 @@
 """Language identification: English or not, by script and function words.
 
-Conservative: names, numbers, code and what is too short to tell count as English. A text is in
-another language only if it says so itself.
+Conservative: names, numbers, code and texts too short to tell count as English. A text is in
+another language only if it has clear evidence of one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _words(text: str) -> frozenset[str]:
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile(r"[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]+")
-# A letter such as `ß`, and no ligature or sign: what English words hardly have.
+# A letter such as `ß`, and no ligature or sign: English words hardly have any.
 _MARKED = re.compile(r"[\u00df-\u00f6\u00f8-\u024f\u1ea0-\u1eff]")
 _ENGLISH = _words(
     "the of and to is was were are in that for with by it its from be been has have had not this"
@@ -28,7 +28,7 @@ _ENGLISH = _words(
     " dan dont t s don didn doesn isn wasn weren hasn haven couldn wouldn won re ve ll pardon even"
     " like off down here am mod"
 )
-# Words of English that the other language has, too: there they tell nothing.
+# Words of English that the other language has, too: no evidence for either.
 _SHARED = {
     "de": "in was will so an am also her over under",
     "fr": "on a an or as",
@@ -44,7 +44,7 @@ _SHARED = {
     "hu": "is a",
     "ro": "a in an",
 }
-# Function words that English does not have; those of names stand apart.
+# Function words that English does not have; function words in names stand apart.
 _FOREIGN = {
     "de": "und ist nicht ein eine einen einem einer eines das dem mit für auf zum zur wird wurde"
     " werden wurden sind haben auch sich wie oder aber durch über kann nur noch mehr sie er es wir"
@@ -94,7 +94,7 @@ _SHORT = 6
 
 @lru_cache(maxsize=1024)
 def is_foreign(text: str) -> bool:
-    """Say whether a text is surely in a language other than English."""
+    """Return whether a text is surely in a language other than English."""
     words = _WORD.findall(text if text.isascii() else _without_loose_marks(text))
     if not words:
         return False
@@ -116,7 +116,7 @@ def _without_loose_marks(text: str) -> str:
 
 
 def _candidates(words: list[str]) -> frozenset[str]:
-    """Return the languages that any word speaks for: none, for most English texts."""
+    """Return the languages indicated by any of the words: none, for most English texts."""
     lowered = [word.lower() for word in words]
     if sum(word in _PARTICLES for word in lowered) > 3 or _MARKED.search(" ".join(lowered)):  # noqa: PLR2004 -- as many as decide alone
         return frozenset(_LISTS)
@@ -124,7 +124,7 @@ def _candidates(words: list[str]) -> frozenset[str]:
 
 
 def _reads_as(language: str, words: list[str]) -> bool:
-    """Compare the function words of English with those of another language."""
+    """Return whether function words and letters of another language prevail over English."""
     # A capital within a text makes a name.
     common = [word.lower() for index, word in enumerate(words) if word.islower() or not index]
     found = _LISTS[language]

@@ -1,4 +1,4 @@
-"""What a backend is asked and what it says: queries, estimates, texts, and who says it.
+"""Queries to a backend or text model, and the measurements, texts and metadata it returns.
 
 All are frozen.
 """
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question to a backend: how probable is `claim`, given `context`.
+    """One question to a backend: the probability of `claim`, given `context`.
 
-    `whole` is everything that was chosen for the claim, `context` included, for a backend that
-    reads both (`Reads.BOTH`).
+    `whole` is all the evidence chosen for the claim, `context` included, for a backend that reads
+    both (`Reads.BOTH`).
     """
 
     claim: str = field(repr=False)
@@ -33,7 +33,7 @@ class Query:
 
 
 class Estimator(StrEnum):
-    """How a probability was obtained."""
+    """Method by which a probability was obtained."""
 
     CROSS_ENCODER = "cross_encoder"
     LOGPROBS = "logprobs"
@@ -43,7 +43,7 @@ class Estimator(StrEnum):
 
 
 class UnmeasuredReason(StrEnum):
-    """Why there is no estimate."""
+    """Reason for a missing estimate."""
 
     TIMEOUT = "timeout"
     RATE_LIMITED = "rate_limited"
@@ -55,12 +55,12 @@ class UnmeasuredReason(StrEnum):
 
 
 class CascadeBranch(StrEnum):
-    """Which backend of a cascade decided about a query, and whether the second was asked."""
+    """Backend of a cascade that decided about a query, and use of the second one."""
 
     FIRST = "first"
     """The second was spared."""
     SECOND = "second"
-    """The first was in doubt; what both found, pooled, or the failure of one counts."""
+    """The first was in doubt; both estimates pooled, or the failure of one, count."""
     STOOD_IN = "stood_in"
     """The first was in doubt, but the second could not measure it."""
 
@@ -109,7 +109,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """No estimate, and why. `detail` carries no text of the claim or its context.
+    """Missing estimate, with its reason. `detail` carries no text of the claim or its context.
 
     `retry_after_s` is how many seconds the service asked to wait before it is asked again. `stage`
     is None outside of cascades.
@@ -123,14 +123,14 @@ class Unmeasured:
 
 @dataclass(frozen=True, slots=True)
 class BilledFailure(Unmeasured):
-    """A failure that says what it took; tokens and cost are None where unknown."""
+    """Failure with its usage; tokens and cost are None where unknown."""
 
     tokens: int | None = None
     cost_usd: float | None = None
 
     @classmethod
     def of(cls, failure: Unmeasured, took: Taken) -> BilledFailure:
-        """Return a failure with what it took."""
+        """Return a failure with its usage."""
         return cls(
             failure.reason,
             failure.detail,
@@ -148,7 +148,7 @@ Measurement = Estimate | Unmeasured
 
 
 class Reads(StrEnum):
-    """How a backend is shown the passages that were chosen for a claim."""
+    """Form in which a backend is shown the passages that were chosen for a claim."""
 
     PASSAGES = "passages"
     """One by one; the most decisive counts. For encoders, which read short texts best."""
@@ -160,12 +160,12 @@ class Reads(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """What a backend says of itself, and how it is to be asked.
+    """Metadata of a backend: names, thresholds, and the way to query it.
 
     The thresholds are those at which this backend's probabilities are to be read; they are
-    calibrated per backend and apply unless the policy sets its own. `certainty` is what was fitted
-    to tell sure verdicts; None if nothing was. `languages` are those it reads, as ISO 639-1 codes;
-    None for any. What is surely in another one is `language_not_supported`.
+    calibrated per backend and apply unless the policy sets its own. `certainty` is the model fitted
+    to tell sure verdicts; None if there is none. `languages` are the readable ones, as ISO 639-1
+    codes; None for any. A claim surely in another one is `language_not_supported`.
     """
 
     name: str
@@ -180,13 +180,13 @@ class BackendInfo:
 
     @property
     def tells_sure_flags(self) -> bool:
-        """Whether a flag can be sure: unknown, and taken to be so, where nothing was fitted."""
+        """True if a flag can be sure; also where nothing was fitted and it is unknown."""
         return self.certainty is None or self.certainty.tells_sure_flags
 
 
 @dataclass(frozen=True, slots=True)
 class TextModelInfo:
-    """What a text model says of itself: the name it is found by, and its model."""
+    """Metadata of a text model: its registered name, and its model."""
 
     name: str
     model: str
@@ -194,11 +194,11 @@ class TextModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class TextRequest:
-    """What a text model is to write: its instructions, and what the user says.
+    """Request for a text: the instructions, and the user's message.
 
-    `schema` is the JSON Schema of an object that the text is to be; a service that cannot hold a
-    model to it writes what it likes. At most `max_tokens` are written. `seed` is for those who
-    sample, that is at a `temperature` above 0.
+    `schema` is the JSON Schema of an object that the text is to be; a service that cannot enforce
+    it may return any text. At most `max_tokens` are written. `seed` is for models that sample, that
+    is at a `temperature` above 0.
     """
 
     system: str = field(repr=False)
@@ -216,7 +216,7 @@ class TextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A text that a model wrote; `cut_off` if the limit on its tokens ended it.
+    """Text written by a model; `cut_off` if the limit on its tokens ended it.
 
     Tokens and cost are None where unknown; a `cached` text took none.
     """
@@ -240,7 +240,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Tokens, and cost in USD; None where that is unknown, which 0 is not."""
+    """Usage: tokens, and cost in USD; None where unknown, which 0 is not."""
 
     tokens: int | None = 0
     cost_usd: float | None = 0.0
@@ -259,7 +259,7 @@ class Taken:
 
     @classmethod
     def by(cls, found: Iterable[Measurement | Generated]) -> Taken:
-        """Return what measurements and texts took together, failures that were billed, too."""
+        """Return the joint usage of measurements and texts, including billed failures."""
         return sum(map(taken, found), cls())
 
 
@@ -268,9 +268,9 @@ UNKNOWN = Taken(None, None)
 
 
 def taken(found: Measurement | Generated) -> Taken:
-    """Return what one measurement or text took; one from a cache took nothing.
+    """Return the usage of one measurement or text; one from a cache took nothing.
 
-    Of a failure that does not say it, it is unknown if the service may have billed it.
+    The usage of a failure that does not state it is unknown if the service may have billed it.
     """
     if isinstance(found, Unmeasured) and not isinstance(found, BilledFailure):
         return UNKNOWN if found.reason in MAY_BE_BILLED else Taken()

@@ -1,6 +1,6 @@
 """Dates, weekdays and times of day in an English text.
 
-A date has what is written of it: "5 May" no year, "in 1968" no day. "12/05/2024" may be two days;
+A date has only its written parts: "5 May" no year, "in 1968" no day. "12/05/2024" may be two days;
 "9:30" may be in the morning or at night, "09:30" and "14:00" may not.
 """
 
@@ -24,22 +24,22 @@ class Date(NamedTuple):
     day: int | None
 
     def opposes(self, other: Date) -> bool:
-        """Say whether a part that both dates have differs."""
+        """Return whether a part that both dates have differs."""
         return any(
             a is not None and b is not None and a != b for a, b in zip(self, other, strict=True)
         )
 
     def meets(self, other: Date) -> bool:
-        """Say whether the dates have a part in common."""
+        """Return whether the dates have a part in common."""
         return any(a is not None and b is not None for a, b in zip(self, other, strict=True))
 
     def covers(self, other: Date) -> bool:
-        """Say whether the other date says all that this one says."""
+        """Return whether the other date says all that this one says."""
         return all(a is None or a == b for a, b in zip(self, other, strict=True))
 
 
 class Moment(NamedTuple):
-    """A date, a weekday or a time of day, and where it stands; several readings if it is unclear.
+    """Date, weekday or time of day, and its place; several readings if it is ambiguous.
 
     `numbers` are seconds after midnight for a time, days after Monday for a weekday.
     """

@@ -117,7 +117,7 @@ _LETTERS = re.compile(r"[a-z]+")
 
 @lru_cache(maxsize=8)
 def spoken(text: str) -> frozenset[str]:
-    """Return the English words of a text in lower case, which say what is worth looking for."""
+    """Return the English words of a text in lower case, to rule out searches that cannot match."""
     return frozenset(_LETTERS.findall(text.lower()))
 
 
@@ -226,7 +226,7 @@ def _run(text: str, match: re.Match[str]) -> tuple[list[str], int]:
 
 
 def _goes_on(words: list[str], word: str, joined: bool) -> bool:  # noqa: FBT001 -- one caller
-    """Say whether a word goes on with a number: "twenty four" does, "nineteen sixty" does not."""
+    """Return whether a word continues a number: "twenty four" does, "nineteen sixty" does not."""
     last = words[-1]
     if joined and last != "hundred" and last not in _SCALES:
         return False
@@ -267,7 +267,7 @@ def _evaluated(text: str, start: int, words: list[str], end: int) -> Number | No
 
 
 def _is_part(text: str, number: Number, part: re.Match[str]) -> bool:
-    """Say whether an ordinal after a number makes a fraction of it: "two thirds"."""
+    """Return whether an ordinal after a number makes a fraction of it: "two thirds"."""
     if number.value == 1:
         return part["plural"] is None
     return (part["plural"] is not None or part["part"].lower() == "halves") and not re.match(

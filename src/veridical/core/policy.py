@@ -1,4 +1,4 @@
-"""What counts as supported, contradicted and dependent; validated once, frozen afterwards."""
+"""Policy of a check: thresholds, limits and gates; validated once, frozen afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 WINDOWS = {Reads.PASSAGES: 0, Reads.WHOLE: 2, Reads.BOTH: 2}
-"""Windows that are read where the policy does not say, by how a backend reads."""
+"""Default number of windows that are read, by the way in which a backend reads."""
 
 Mode: TypeAlias = Literal["full", "sample", "critical_only"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -27,19 +27,19 @@ class Policy:
     """Thresholds and limits of a check.
 
     A threshold of None means the backend's own calibrated one; `resolved` fills it in, and reports
-    show the value in force. `windows` is how many windows of evidence are scored per claim
-    beside a passage stitched from the best sentences, or "all"; with 0 the closest sentences are,
-    which is the fastest. None is 0 for a backend that reads passages one by one, 2 for others.
+    show the value in force. `windows` is how many windows of evidence are scored per claim beside a
+    passage stitched from the best sentences, or "all"; with 0 the closest sentences are, which is
+    the fastest. None is 0 for a backend that reads passages one by one, 2 for others.
     `target_confidence` applies to claims that state no confidence.
 
-    `mode` says which claims are verified: all (`full`), the share `sample_rate` of them, drawn by
-    claim, answer and `seed` (`sample`), or those with numbers, names, negations or words of
-    certainty (`critical_only`); `max_claims` how many at most, those first. A gap above
-    `gap_threshold_bits` is a critical one. `parallel` puts several batches of queries to the
-    backend at once, else one after the other.
+    `mode` selects the claims to verify: all (`full`), the share `sample_rate` of them, drawn by
+    claim, answer and `seed` (`sample`), or claims with numbers, names, negations or words of
+    certainty (`critical_only`); `max_claims` limits their number, and critical ones come first. A
+    gap above `gap_threshold_bits` is a critical one. `parallel` puts several batches of queries to
+    the backend at once, else one after the other.
 
-    `fail_on` says which flagged claims fail a gate: all (`any`), those of which the verdict is sure
-    (`sure`), or those that the evidence opposes, sure or not (`contradicted`). None is `sure`, but
+    `fail_on` selects the flagged claims that fail a gate: all (`any`), claims with a sure verdict
+    (`sure`), or claims that the evidence opposes, sure or not (`contradicted`). None is `sure`, but
     `any` for a backend whose calibration found no flag to be sure of: a gate that cannot tell
     closes (docs/decisions/0017-sure-and-unsure.md).
     """
@@ -100,7 +100,7 @@ class Policy:
             raise ConfigurationError(str(error), hint="Probabilities run from 0 to 1") from None
 
     def resolved(self, backend: BackendInfo) -> Policy:
-        """Return the policy with what suits the backend where it sets nothing of its own."""
+        """Return the policy with the backend's defaults for every value that it does not set."""
         return replace(
             self,
             support_threshold=(
@@ -119,7 +119,7 @@ class Policy:
 
 
 def ensure_fail_on(value: object) -> None:
-    """Raise `ConfigurationError` unless a gate can fail on this."""
+    """Raise `ConfigurationError` unless `value` is a valid `fail_on`."""
     if value not in FAIL_ON:
         msg = f"fail_on must be one of {', '.join(FAIL_ON)}"
         raise ConfigurationError(

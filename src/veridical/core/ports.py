@@ -1,4 +1,4 @@
-"""What the pipeline asks of the outside world."""
+"""Ports: protocols of the backends, models and tools that the pipeline uses."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Backend(Protocol):
-    """Estimates how probable claims are, given their contexts.
+    """Estimator of the probability of claims, given their contexts.
 
-    `estimate` returns one measurement per query, in order, and never raises for one bad item:
-    what could not be measured is an `Unmeasured` with its reason.
+    `estimate` returns one measurement per query, in order, and never raises for one bad item: a
+    query that could not be measured gives an `Unmeasured` with its reason.
 
     Estimates come from the estimator that `info` names. A backend with several (a cascade, or one
     that samples where there are no log-probabilities) has a property `estimators` with all of them,
     see `estimators_of`. One whose requests carry several claims on one context has a property
-    `claims_per_request`, how many at most, see `claims_per_request_of`.
+    `claims_per_request`, the maximum number, see `claims_per_request_of`.
     """
 
     @property
@@ -50,19 +50,19 @@ def estimators_of(backend: Backend) -> frozenset[Estimator]:
 
 
 def claims_per_request_of(backend: Backend) -> int:
-    """Return how many claims on one context a request of a backend carries at most."""
+    """Return the maximum number of claims on one context in a request of a backend."""
     claims: int = getattr(backend, "claims_per_request", 1)
     return claims
 
 
 @runtime_checkable
 class TextModel(Protocol):
-    """Writes text; what fails is an `Unmeasured` with its reason.
+    """Generator of text; a failure is an `Unmeasured` with its reason.
 
-    Only a model that cannot be used at all raises a `VeridicalError`, as backends do. A text says
-    what it took as far as that is known: tokens, cost and latency. A model of whose texts more
-    decides than its name and the request (its address, say) has a property `fingerprint`, a text
-    that changes with it, see `fingerprint_of`.
+    Only a model that cannot be used at all raises a `VeridicalError`, as backends do. A text
+    carries its usage as far as it is known: tokens, cost and latency. If the texts depend on more
+    than the model's name and the request (its address, say), the model has a property
+    `fingerprint`, a text that changes with it, see `fingerprint_of`.
     """
 
     @property
@@ -71,21 +71,21 @@ class TextModel(Protocol):
         ...
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes; several requests may be under way at once."""
+        """Return the model's text; several requests may be under way at once."""
         ...
 
 
 def fingerprint_of(model: TextModel | EmbeddingModel) -> str:
-    """Return what decides about what a model returns besides its name and the request."""
+    """Return the fingerprint of everything besides name and request that affects the output."""
     fingerprint: str = getattr(model, "fingerprint", "")
     return fingerprint
 
 
 @runtime_checkable
 class EmbeddingModel(Protocol):
-    """Turns texts into vectors: the closer their directions, the closer the meanings.
+    """Embedding of texts as vectors: the closer their directions, the closer the meanings.
 
-    A model of whose vectors more decides than its name (its address, say) has a property
+    If the vectors depend on more than the model's name (its address, say), the model has a property
     `fingerprint`, as text models do.
     """
 
@@ -95,12 +95,12 @@ class EmbeddingModel(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
-        """Return a vector for each text, all of one length; or why there are none."""
+        """Return a vector for each text, all of one length; or the reason for their absence."""
         ...
 
 
 class SentenceSplitter(Protocol):
-    """Cuts a text into sentences."""
+    """Splitter of a text into sentences."""
 
     def __call__(self, text: str) -> Sequence[Span]:
         """Return the sentences' spans: in order, disjoint, without surrounding white space."""
@@ -108,12 +108,12 @@ class SentenceSplitter(Protocol):
 
 
 class Vectors(Protocol):
-    """Cuts texts into word pieces, and says how near the meanings of pieces are to each other."""
+    """Word pieces of texts, and the nearness of their meanings."""
 
     def pieces(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the word pieces of each text, without punctuation."""
         ...
 
     def nearness(self, pieces: Sequence[int], others: Sequence[int]) -> Any:  # noqa: ANN401 -- an array of numpy, which core does not know
-        """Return how near each piece (row) is to each of the others (column): 0 to 1."""
+        """Return the nearness of each piece (row) to each of the others (column): 0 to 1."""
         ...

@@ -23,7 +23,7 @@ def usd(value: float | None) -> float | None:
 
 
 def one_line(text: str, limit: int = _SHOWN) -> str:
-    """Return text on one line, cut to `limit`; what would steer a terminal is written out."""
+    """Return text on one line, cut to `limit`; terminal control characters are escaped."""
     line = " ".join(text.split())
     line = line if len(line) <= limit else f"{line[:limit]} …"
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in line)

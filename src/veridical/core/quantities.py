@@ -1,4 +1,4 @@
-"""Quantities in one canonical form, and whether two of them can both be true.
+"""Quantities in one canonical form, and the relation between two of them.
 
 A quantity is a number with its unit, an amount of money, a share, a count, an ordinal, a date, a
 weekday, a time of day, or a range or bound of these. Two are the same if their canonical forms are:
@@ -47,7 +47,7 @@ class Relation(StrEnum):
 
 
 class ValueReading(NamedTuple):
-    """A value in the canonical unit, how finely it is stated, and how roughly it may be meant.
+    """Value in the canonical unit, with its precision and its roundedness.
 
     `high` is the other end of a range, else the value again.
     """
@@ -81,15 +81,15 @@ class Quantity:
 # --- comparing -------------------------------------------------------------------------------
 
 _CLOSE = Fraction(1, 20)
-"""The share by which a rounded number may miss what it stands for."""
+"""Relative error allowed for a rounded number."""
 _ROUGHLY = Fraction(1, 50)
-"""The same of a number like 1,000 that does not say that it is rounded."""
+"""The same for a number like 1,000 that does not say that it is rounded."""
 _ABOUT = Fraction(1, 10)
 _MONTH_DAYS = (28, 31)
 
 
 def relation(claimed: Quantity, stated: Quantity) -> Relation | None:
-    """Return what a claim's quantity is to the evidence's; None if they are no two of a kind."""
+    """Return the relation of a claim's quantity to the evidence's; None if not comparable."""
     if claimed.dimension != stated.dimension:
         return None
     if claimed.dates or stated.dates:
@@ -196,7 +196,7 @@ def _within(low: _End, high: _End, other_low: _End, other_high: _End) -> bool:
     return low <= other_low and other_high <= high
 
 
-# --- what follows from two quantities --------------------------------------------------------
+# --- derivation from two quantities ----------------------------------------------------------
 
 
 class Derivation(StrEnum):
@@ -224,11 +224,11 @@ _SAYS = {
     ),
 }
 _PAIRED = 12
-"""Quantities of the evidence that are paired."""
+"""Maximum number of quantities of the evidence that are paired."""
 
 
 def derivation(claim: str, claimed: Quantity, stated: Sequence[Quantity]) -> Derivation | None:
-    """Return how a quantity of a claim that says so follows from two stated ones, if it does."""
+    """Return the derivation of a claim's quantity from two stated ones, if the claim names one."""
     said = [kind for kind, words in _SAYS.items() if words.search(claim)]
     values = [(q, q.readings[0].low) for q in stated if q.readings and _is_plain(q)][:_PAIRED]
     if not claimed.readings or not _is_plain(claimed):

@@ -1,4 +1,4 @@
-"""The quantities of an English text: where they stand, and their canonical form.
+"""Parsing of the quantities of an English text: their places and their canonical form.
 
 Numbers (`core.numerals`) are read with the unit or the currency beside them (`core.units`) and the
 words that make a bound of them; dates and times come from `core.moments`.
@@ -85,9 +85,9 @@ _SIMPLE = re.compile(r"(?<![\w/.,])(?P<one>\d)/(?P<other>\d{1,2})(?![\w/])")
 _HALVED = frozenset({"duration", "length", "data", "mass"})
 """Dimensions of which there are halves: "half a year", but "half $" is none."""
 _MANY = 64
-"""Quantities of one text that are compared; a text with more is a table, which no rule reads."""
+"""Maximum number of quantities compared; a text with more is a table, which no rule reads."""
 _LONGEST = 8_000
-"""Characters of a text that is read; passages and claims are shorter."""
+"""Maximum number of characters of a text that is read; passages and claims are shorter."""
 
 
 @lru_cache(maxsize=2**9)
@@ -197,7 +197,7 @@ def _with_unit(text: str, number: Number) -> Quantity | None:
 
 
 def _is_decade(before: str, number: Number) -> bool:
-    """Say whether "1990s" or "her 30s" is meant, and not seconds."""
+    """Return whether "1990s" or "her 30s" is meant, and not seconds."""
     return number.value % 10 == 0 and (number.value in _YEARS or bool(_OF_A_DECADE.search(before)))
 
 
@@ -234,7 +234,7 @@ def _two_words(written: str) -> bool:
 
 
 def _longest(written: str, end: int) -> tuple[Unit | None, int]:
-    """Return the unit of a word, without a full stop or a slash and what follows it if need be."""
+    """Return the unit of a word, without a full stop or a slash and the text after it if needed."""
     for cut in (written, written.rstrip("."), written.partition("/")[0].rstrip(".")):
         unit = unit_named(cut)
         if unit is not None:
@@ -243,12 +243,12 @@ def _longest(written: str, end: int) -> tuple[Unit | None, int]:
 
 
 def _is_other_word(text: str, at: int, written: str) -> bool:
-    """Say whether a letter after a space is rather a name than a unit: "Team 5 B", "3 N"."""
+    """Return whether a letter after a space is a name rather than a unit: "Team 5 B", "3 N"."""
     return written in {"B", "T", "N", "p", "x"} and text[at : at + 1] == " "
 
 
 def _rate(text: str, unit: Unit, end: int) -> tuple[Unit, int]:
-    """Return the unit with what it is per, where that is a unit, too."""
+    """Return the unit with the unit of its denominator, where there is one."""
     match = _PER.match(text, end)
     other = unit_named(match["unit"]) if match else None
     if match is None or other is None or other.dimension in {"money", "times", "ratio"}:

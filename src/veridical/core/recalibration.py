@@ -1,8 +1,9 @@
-"""How a backend's probabilities are read where its own calibration does not fit.
+"""Recalibration of a backend's probabilities by a user's own threshold and temperature.
 
 A temperature divides the log-odds of "supported" (Guo et al. 2017, for two classes): above 1 it
-makes a backend less sure, below 1 surer. What is left goes to the other two outcomes as before.
-As it keeps the order of claims, it moves a threshold along and decides nothing by itself.
+makes a backend less sure, below 1 surer. The remaining probability is split between the other two
+outcomes as before. As it keeps the order of claims, it moves a threshold along and decides nothing
+by itself.
 """
 
 from __future__ import annotations
@@ -44,20 +45,20 @@ class Recalibration:
 
     @property
     def applied_fingerprint(self) -> str:
-        """What estimates go by afterwards: another temperature makes other estimates."""
+        """Fingerprint of the recalibrated estimates: another temperature makes other estimates."""
         if self.temperature == 1.0:
             return self.fingerprint
         parts = f"{self.fingerprint}\ntemperature {self.temperature!r}"
         return sha256(parts.encode()).hexdigest()[:12]
 
     def applied(self, info: BackendInfo) -> BackendInfo:
-        """Return what the backend says of itself once this is in force."""
+        """Return the backend's metadata with this recalibration in force."""
         return replace(
             info, fingerprint=self.applied_fingerprint, support_threshold=self.support_threshold
         )
 
     def measured(self, estimate: Estimate) -> Estimate:
-        """Return the estimate as it reads once this is in force."""
+        """Return the estimate with this recalibration in force."""
         read = tempered(estimate, self.temperature)
         return replace(read, fingerprint=self.applied_fingerprint)
 
@@ -102,9 +103,9 @@ def to_document(
     grounds: Mapping[str, Any],
     others: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the JSON object of a calibration file; `grounds` say what the numbers rest on.
+    """Return the JSON object of a calibration file; `grounds` are the data behind the numbers.
 
-    What `others`, such an object, has for other backends is kept.
+    The entries of `others`, such an object, for other backends are kept.
     """
     backends = dict(others["backends"]) if others else {}
     backends[recalibration.fingerprint] = asdict(recalibration) | {"grounds": dict(grounds)}
@@ -112,7 +113,7 @@ def to_document(
 
 
 def from_document(document: object, place: str) -> dict[str, Recalibration]:
-    """Return what a calibration file holds, by the fingerprint of the backend.
+    """Return the content of a calibration file, by the fingerprint of the backend.
 
     `ConfigurationError`, which names `place`, if it is none.
     """

@@ -1,6 +1,6 @@
-"""How alike answers are, how consistent, how much they owe to the evidence; and what they deny.
+"""Measures of answers: similarity, consistency, dependence on evidence, contradictions.
 
-What was not measured has a `value` of None and the reason why.
+A measure that could not be taken has a `value` of None and the reason.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from veridical.errors import UnmeasuredError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A number from 0 to 1, or None with the reason why there is none; `float()` gives it.
+    """Number from 0 to 1, or None with the reason for its absence; `float()` gives it.
 
-    `taken` is what measuring it took. `UnmeasuredError` from `float()` if there is no number.
+    `taken` is the usage of the measurement. `UnmeasuredError` from `float()` if there is no number.
     """
 
     value: float | None
@@ -42,7 +42,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Similarity(Measure):
-    """How alike two texts are: the harmonic mean of both directions of entailment.
+    """Similarity of two texts: the harmonic mean of both directions of entailment.
 
     `forward` is how much of the second text follows from the first, `backward` the other way.
     """
@@ -67,13 +67,13 @@ class Similarity(Measure):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Dependence(Measure):
-    """How much an answer owes to its evidence: 0 not at all, 1 wholly.
+    """Dependence of an answer on its evidence: 0 not at all, 1 wholly.
 
-    By `re_asking`, 1 - the `similarity` of `answer_with` and `answer_without`, what a text model
-    answers that was shown the evidence and that was not; no more than the `agreement` of the
-    answer in question with the first, in the direction in which they agree most. By `scrubbing`,
-    the mean total variation of the claims' distributions with and without their evidence, over
-    `claims_measured` of `claims_total`.
+    By `re_asking`, 1 - the `similarity` of `answer_with` and `answer_without`, the answers of a
+    text model with and without the evidence; no more than the `agreement` of the answer in question
+    with the first, in the direction in which they agree most. By `scrubbing`, the mean total
+    variation of the claims' distributions with and without their evidence, over `claims_measured`
+    of `claims_total`.
     """
 
     method: Literal["re_asking", "scrubbing"]
@@ -109,7 +109,7 @@ class Dependence(Measure):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Consistency(Measure):
-    """How little depends on the wording: 1 - the mean absolute difference between all pairs.
+    """Independence of the wording: 1 - the mean absolute difference between all pairs.
 
     Of one claim in several `wordings` (the first is its own) by their P(supported), in
     `probabilities`, None where one could not be measured; of several answers 1 - that is their mean
@@ -161,7 +161,7 @@ class Contradictions:
     """The claims of one answer that oppose each other.
 
     Of the `pairs_total` pairs that share content words, the `pairs_read` nearest were read, and
-    `pairs_unmeasured` of these could not be measured. `taken` is what reading them took.
+    `pairs_unmeasured` of these could not be measured. `taken` is the usage of the readings.
     """
 
     pairs: tuple[Contradiction, ...]

@@ -1,4 +1,4 @@
-"""What callers may hand in as sources, made into one mapping by id."""
+"""Conversion of callers' sources into one mapping by id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one table that maps a status to other vocabularies and to words for people."""
+"""Table from a status to other vocabularies and to words for people."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One status in the words of others.
+    """One status in other vocabularies.
 
-    `gap_type` is SPEC-16's, `step_label` that of SPEC-08.24; `action` says what to do about it.
+    `gap_type` is SPEC-16's, `step_label` that of SPEC-08.24; `action` is the recommended action.
     """
 
     gap_type: str | None
@@ -42,7 +42,7 @@ VIEWS = {
 }
 
 NOT_CARRIED = "State it with less confidence, or cite evidence that carries it"
-"""What to do about a supported claim whose gap is above the threshold."""
+"""Recommended action for a supported claim whose gap is above the threshold."""
 
 _NOTED = {
     (Status.PARTIALLY_SUPPORTED, Note.OVER_EXTRAPOLATION): View(

@@ -1,7 +1,7 @@
-"""The one JSON value of a model's reply, read strictly: nothing is repaired or guessed.
+"""Strict parser of the one JSON value of a model's reply: nothing is repaired or guessed.
 
-A code fence around the value is the only thing looked past, and is reported. Errors name kinds and
-places, never a text.
+The only tolerated deviation is a code fence around the value, and it is reported. Errors name kinds
+and places, never a text.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from veridical.errors import EvidenceJSONError
 
 
 class Deviation(StrEnum):
-    """What a reply had besides the JSON it should be."""
+    """Content of a reply besides the JSON it should be."""
 
     CODE_FENCE = "code_fence"
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvidence:
-    """The value of a reply, its shape not yet validated, and what was wrong but harmless."""
+    """Value of a reply, its shape not yet validated, and its harmless deviations."""
 
     obj: object = field(repr=False)
     deviations: tuple[Deviation, ...] = ()
@@ -35,10 +35,10 @@ _IDENTIFIER = re.compile(r"[A-Za-z]\w{0,39}", re.ASCII)
 
 
 def parse_evidence_json(text: str) -> ParsedEvidence:
-    """Return what a model's reply holds: one JSON value, at most in one code fence.
+    """Return the content of a model's reply: one JSON value, at most in one code fence.
 
-    `EvidenceJSONError` for anything before or after it, keys that come twice, NaN and infinities,
-    a byte order mark, and nesting too deep to read.
+    `EvidenceJSONError` for anything before or after it, keys that come twice, NaN and infinities, a
+    byte order mark, and nesting too deep to read.
     """
     _require(isinstance(text, str), f"a reply must be text, not {type(text).__name__}")
     fence = _FENCE.fullmatch(text.strip())
@@ -79,7 +79,7 @@ def shown_key(key: object, number: int) -> str:
 
 
 class _RefusedError(Exception):
-    """What JSON allows, or Python's parser does, and we do not."""
+    """Construct that JSON, or Python's parser, allows and this parser refuses."""
 
     def __init__(self, message: str, key: str | None = None) -> None:
         super().__init__(message)

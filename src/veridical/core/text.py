@@ -1,9 +1,9 @@
-"""Normalised text that remembers where each character came from.
+"""Normalised text with the original offset of each character.
 
-Two texts that a reader takes for the same become equal: NFKC, typographic quotes, dashes and
-spaces unified, invisible characters and non-verbal tags (`<laughter>`) dropped, white space
-collapsed and stripped, lower-cased (final sigma counts as sigma; ß stays). Normalising twice
-changes nothing. Time is linear in the length of the text, whatever it holds.
+Two texts that a reader takes for the same become equal: NFKC, typographic quotes, dashes and spaces
+unified, invisible characters and non-verbal tags (`<laughter>`) dropped, white space collapsed and
+stripped, lower-cased (final sigma counts as sigma; ß stays). Normalising twice changes nothing.
+Time is linear in the length of the text, whatever it holds.
 
 The text is cut into runs, a starter and the marks that follow it, because NFKC of a run does not
 depend on its neighbours; offsets are kept for runs that change their length.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A normalised text, and the way back to the original of `original_length` code points."""
+    """Normalised text, and the way back to the original of `original_length` code points."""
 
     text: str = field(repr=False)
     original_length: int
@@ -38,8 +38,8 @@ class Normalised:
     def to_original(self, start: int, end: int) -> Span:
         """Return the smallest span of the original that produced `text[start:end]`.
 
-        `ValueError` if the range is empty or outside the text. A range that cuts what came of
-        one run (the "f" of a ligature "ﬁ") maps to the whole of it.
+        `ValueError` if the range is empty or outside the text. A range that cuts the output of one
+        run (the "f" of a ligature "ﬁ") maps to the whole of it.
         """
         if not 0 <= start < end <= len(self.text):
             msg = f"not a non-empty range of {len(self.text)} characters: {start}..{end}"
@@ -48,7 +48,7 @@ class Normalised:
 
 
 def normalise(text: str) -> Normalised:
-    """Return `text` as readers compare it; see the module for what counts as the same."""
+    """Return `text` as readers compare it; the module lists the differences that are removed."""
     marked = _fold_evenly(text)
     folded, fold_offsets = _rewrite(marked, _uneven_runs(text, marked))
     blanked = _blank_tags(folded)
@@ -60,7 +60,7 @@ def normalise(text: str) -> Normalised:
 
 
 class _Edit(NamedTuple):
-    """Replaces `start`..`end` of a text by `new`."""
+    """Replacement of `start`..`end` of a text by `new`."""
 
     start: int
     end: int
@@ -69,7 +69,7 @@ class _Edit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Offsets:
-    """Where edits took place: `source` in the text before, `made` in the text after."""
+    """Places of edits: `source` in the text before, `made` in the text after."""
 
     source_start: array[int] = field(default_factory=lambda: array("I"))
     source_end: array[int] = field(default_factory=lambda: array("I"))
@@ -138,7 +138,7 @@ _JOINING_LETTERS = frozenset(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x
 
 @lru_cache(maxsize=2**14)
 def _joins(char: str) -> bool:
-    """Say whether `char` may interact with the character before it."""
+    """Return whether `char` may interact with the character before it."""
     first = normalize("NFKD", char)[0]
     return category(first)[0] == "M" or first in _JOINING_LETTERS or char in INVISIBLE
 
@@ -175,7 +175,7 @@ _UNEVEN_STRETCH = re.compile(_UNEVEN + "+")
 
 
 class _FoldTable(dict[int, int]):
-    """For `str.translate`: folds what stays one character, marks the rest as uneven."""
+    """Table for `str.translate`: folds one-to-one characters, marks the rest as uneven."""
 
     LIMIT = 2**15  # a text of every code point there is must not fill the memory
 
@@ -213,7 +213,7 @@ _DETACHABLE = " >"
 
 
 def _detaches(run: str) -> bool:
-    """Say whether the first character of a run, a space or the end of a tag, may be dropped."""
+    """Return whether the first character of a run, a space or the end of a tag, may be dropped."""
     return len(run) > 1 and _fold(run) == run[0].translate(_FOLDED) + _fold(run[1:])
 
 
@@ -267,17 +267,17 @@ _TYPOGRAPHY = (*((mark, normalise(mark).text) for mark in "’‘“”–—…
 
 
 def normal_form(text: str) -> str:
-    """Return the text of `normalise(text)`, without the way back, which takes longer."""
+    """Return the text of `normalise(text)`, without the offsets, which take longer."""
     unified = _in_ascii(text)
     return normalise(text).text if unified is None else " ".join(unified.lower().split())
 
 
 _BETWEEN = "\0"
-"""Stands between texts that are brought into normal form together: a word, as it is no space."""
+"""Separator of texts that are brought into normal form together: a word, as it is no space."""
 
 
 def normal_forms(texts: Sequence[str]) -> list[str]:
-    """Return the normal form of each text: in one go, unless one needs more than most do."""
+    """Return the normal form of each text: in one pass, unless one needs more than most do."""
     unified = _in_ascii(f" {_BETWEEN} ".join(texts))
     if unified is not None and unified.count(_BETWEEN) == len(texts) - 1:
         forms = " ".join(unified.lower().split()).split(f" {_BETWEEN} ")

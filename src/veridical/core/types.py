@@ -43,18 +43,18 @@ class Span:
         return Span(self.start + offset, self.end + offset)
 
     def overlaps(self, other: Span) -> bool:
-        """Say whether the two spans share at least one code point."""
+        """Return whether the two spans share at least one code point."""
         return self.start < other.end and other.start < self.end
 
     def common(self, other: Span) -> Span:
-        """Return what two spans that overlap have in common; ValueError if they do not meet."""
+        """Return the intersection of two spans that overlap; `ValueError` if they do not meet."""
         return Span(max(self.start, other.start), min(self.end, other.end))
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-# --- what comes in ---------------------------------------------------------------------------
+# --- inputs ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def ensure_text(text: object, what: str) -> None:
 
 
 class Exclusion(StrEnum):
-    """Why a span of the answer is kept in the report but not verified."""
+    """Reason for which a span of the answer is kept in the report but not verified."""
 
     QUESTION = "question"
     INSTRUCTION = "instruction"
@@ -102,7 +102,7 @@ class Exclusion(StrEnum):
 
 
 class Skip(StrEnum):
-    """Why an assertion of the answer was not verified."""
+    """Reason for which an assertion of the answer was not verified."""
 
     NOT_SAMPLED = "not_sampled"
     NOT_CRITICAL = "not_critical"
@@ -110,7 +110,7 @@ class Skip(StrEnum):
 
 
 class ClaimKind(StrEnum):
-    """Where in the answer's structure a claim stands."""
+    """Place of a claim in the answer's structure."""
 
     SENTENCE = "sentence"
     BULLET = "bullet"
@@ -129,10 +129,10 @@ class CitationRef:
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How sure the answer says it is, in [0, 1].
+    """Confidence of the answer in a claim, in [0, 1].
 
-    `stated` is true for an explicit figure ("80 % sure") and false for one inferred from
-    hedges and certainty words.
+    `stated` is true for an explicit figure ("80 % sure") and false for one inferred from hedges and
+    certainty words.
     """
 
     value: float
@@ -144,7 +144,7 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A conjunct or sentence of a claim, no claim of its own, in words that stand alone."""
+    """Conjunct or sentence of a claim, no claim of its own, in words that stand alone."""
 
     text: str = field(repr=False)
     span: Span
@@ -166,12 +166,12 @@ class EvidenceMap:
 class Claim:
     """One verifiable assertion of the answer.
 
-    `text` is what is verified: `span.of(answer)` without citations and markup, sometimes with
-    a shared subject put back. `read_as` is the same with a name in place of the word that it begins
-    with and that points back, such as "It", if it is certain what that means. `parts` are its
-    conjuncts, looked at only when the whole is not supported, or the sentences of one that has
-    several. `weaker` is the claim with its quantifier or certainty word softened, if it has one.
-    `skipped` is why an assertion is not verified, if the policy leaves it out.
+    `text` is the text to verify: `span.of(answer)` without citations and markup, sometimes with a
+    shared subject put back. `read_as` is the same with a name in place of the word that it begins
+    with and that points back, such as "It", if its meaning is certain. `parts` are its conjuncts,
+    read only when the whole is not supported, or the sentences of one that has several. `weaker` is
+    the claim with its quantifier or certainty word softened, if it has one. `skipped` is the reason
+    for which an assertion is not verified, if the policy leaves it out.
     """
 
     id: str
@@ -198,28 +198,28 @@ class Claim:
 
     @property
     def as_read(self) -> str:
-        """Text that backends read and evidence is looked for: with pointers replaced."""
+        """Text for backends and for the search of evidence: pointers replaced by names."""
         return self.text if self.read_as is None else self.read_as
 
     @property
     def fragments(self) -> tuple[Part, ...]:
-        """What a second look reads: the parts, then the softened form if there is one."""
+        """Texts of a second look: the parts, then the softened form if there is one."""
         softened = (Part(self.weaker, self.span),) if self.weaker else ()
         return (*self.parts, *softened)
 
     @property
     def assertive(self) -> bool:
-        """Whether the claim asserts something that can be checked."""
+        """True if the claim asserts something that can be checked."""
         return self.excluded is None
 
     @property
     def verifiable(self) -> bool:
-        """Whether the claim is to be verified: it asserts something and was not left out."""
+        """True if the claim is to be verified: it asserts something and was not left out."""
         return self.excluded is None and self.skipped is None
 
 
 class ExtractionMethod(StrEnum):
-    """Who took the answer apart."""
+    """Method by which the answer was taken apart."""
 
     RULES = "rules"
     MODEL = "model"
@@ -227,16 +227,16 @@ class ExtractionMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClaimExtraction:
-    """How the claims of an answer were found, and what became of those that a text model proposed.
+    """Record of the extraction of claims, and of the fate of a text model's proposals.
 
     `method` is `rules` if no model was set, or no reply of it could be read. An answer is put to
-    the model in `pieces`; `fallen_back` of them were left to the rules, `fallback` is why (of the
-    first). Of the claims `proposed`, those were dropped that are not in the answer (`unanchored`),
-    that say something else than the place they are from (`unfaithful`), that stand where the rules
-    find no assertion (`excluded`), and that came before (`repeated`). `unknown_sources` counts the
-    ids in the evidence of claims that no source has, `filled` the assertions that the model left
-    out and the rules put back. Tokens and cost are None where unknown, the latency is that of all
-    pieces together.
+    the model in `pieces`; `fallen_back` of them were left to the rules, `fallback` is the reason
+    (of the first). Of the claims `proposed`, some were dropped: claims that are not in the answer
+    (`unanchored`), that say something else than the place they are from (`unfaithful`), that stand
+    where the rules find no assertion (`excluded`), and that came before (`repeated`).
+    `unknown_sources` counts the ids in the evidence of claims that no source has, `filled` the
+    assertions that the model left out and the rules put back. Tokens and cost are None where
+    unknown, the latency is that of all pieces together.
     """
 
     method: ExtractionMethod = ExtractionMethod.RULES
@@ -282,7 +282,7 @@ class Citation:
 
     @property
     def resolved(self) -> bool:
-        """Whether the cited id exists."""
+        """True if the cited id exists."""
         return self.source is not None
 
 
@@ -294,26 +294,26 @@ class SourceSpan:
     span: Span
 
     def covers(self, other: SourceSpan) -> bool:
-        """Say whether the other stretch lies within this one."""
+        """Return whether the other stretch lies within this one."""
         inside = self.span.start <= other.span.start and other.span.end <= self.span.end
         return self.source == other.source and inside
 
     def overlaps(self, other: SourceSpan) -> bool:
-        """Say whether the two stretches share some text."""
+        """Return whether the two stretches share some text."""
         return self.source == other.source and self.span.overlaps(other.span)
 
 
 FURTHER = 2
-"""The turn in which passages are read that are further off."""
+"""First turn of the passages that are further off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a backend reads as context: one window of a source, or several stitched together.
+    """Context for a backend: one window of a source, or several stitched together.
 
-    `pieces` say where its text comes from, `focus` which sentences of it are nearest to the claim.
-    `relevance` is the score it was ranked by. Those of a later `turn` are read where those before
-    them decide nothing; from turn `FURTHER` on they can support a claim, and not oppose it.
+    `pieces` are the places its text comes from, `focus` the sentences of it nearest to the claim.
+    `relevance` is the score it was ranked by. Passages of a later `turn` are read where earlier
+    ones decide nothing; from turn `FURTHER` on they can support a claim, and not oppose it.
     """
 
     text: str = field(repr=False)
@@ -324,15 +324,15 @@ class Passage:
 
     @property
     def stitched(self) -> bool:
-        """Whether the passage joins pieces that do not follow each other in one source."""
+        """True if the passage joins pieces that do not follow each other in one source."""
         return len(self.pieces) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Which evidence speaks for a claim, once whole and once with the cited part scrubbed.
+    """Evidence for a claim, once whole and once with the cited part scrubbed.
 
-    `windows_total` counts the windows that the evidence has; `with_evidence` are those chosen.
+    `windows_total` counts the windows that the evidence has; `with_evidence` are the chosen ones.
     `nearest` are the sentences of the evidence that are nearest to the claim.
     """
 

@@ -1,4 +1,4 @@
-"""Units of measure and currencies: their dimension, and how many of the canonical unit they are.
+"""Units of measure and currencies: their dimension, and their factors to the canonical unit.
 
 A unit with several sizes has them all: a gigabyte is 10⁹ or 2³⁰ bytes, a gallon may be British.
 Factors are exact, from the SI brochure (9th edition) and NIST Handbook 44; tests hold them against
@@ -13,7 +13,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit: `dimension`, `factors` to the canonical unit of it, and what is added after that.
+    """A unit: `dimension`, `factors` to its canonical unit, and an offset to add afterwards.
 
     `kinds` are the currencies it may be of, for money; the calendar or the clock, for durations.
     """

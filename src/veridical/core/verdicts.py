@@ -1,4 +1,4 @@
-"""What is concluded about a claim: its status, its bits, and the places that decided it."""
+"""Verdict on a claim: its status, its bits, and the places that decided it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """What became of a claim; the order is the order of decision."""
+    """Result for a claim; the order is the order of decision."""
 
     PHANTOM_CITATION = "phantom_citation"
     UNDETERMINED = "undetermined"
@@ -31,7 +31,7 @@ DECIDED_BY_EVIDENCE = (
     Status.PARTIALLY_SUPPORTED,
     Status.SUPPORTED,
 )
-"""What comes of reading the evidence, the most urgent first: such verdicts are sure or unsure."""
+"""Statuses that come of reading the evidence, the most urgent first: sure or unsure."""
 
 
 NOTHING_TO_REST_ON = "nothing_to_rest_on"
@@ -39,7 +39,7 @@ NOTHING_TO_REST_ON = "nothing_to_rest_on"
 
 
 class Role(StrEnum):
-    """What a piece of evidence does to the claim."""
+    """Relation of a piece of evidence to the claim."""
 
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
@@ -47,7 +47,7 @@ class Role(StrEnum):
 
 
 class Note(StrEnum):
-    """Something worth saying about a verdict that does not change its status."""
+    """Remark on a verdict that does not change its status."""
 
     EVIDENCE_INDEPENDENT = "evidence_independent"
     CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
@@ -58,7 +58,7 @@ class Note(StrEnum):
 
 
 class Certainty(StrEnum):
-    """Whether a verdict can be acted upon as it is, or somebody should look."""
+    """Certainty of a verdict: fit to be acted upon, or in need of review."""
 
     SURE = "sure"
     UNSURE = "unsure"
@@ -90,7 +90,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
-    """A place in a source and what it does to the claim."""
+    """A place in a source and its relation to the claim."""
 
     source: str
     span: Span
@@ -100,7 +100,7 @@ class EvidenceSpan:
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The verdict on one part, or on the softened form, of a claim that was looked at again."""
+    """Verdict on one part, or on the softened form, of a claim that was looked at again."""
 
     text: str = field(repr=False)
     span: Span
@@ -110,9 +110,9 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True)
 class QuantityDifference:
-    """A quantity of a claim and the one that its evidence states in its place.
+    """Quantity of a claim and the differing one that its evidence states.
 
-    `claimed` and `stated` are their texts, `span` is where the second stands in `source`.
+    `claimed` and `stated` are their texts, `span` is the place of the second in `source`.
     """
 
     claimed: str
@@ -124,15 +124,15 @@ class QuantityDifference:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Everything that is known about one claim.
+    """Complete record of the check of one claim.
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
-    `stitched_scored` the sentences that were joined into further passages. `taken` is what
-    measuring the claim took. `difference` is there where the rule `quantity_differs` decided.
+    `stitched_scored` the sentences that were joined into further passages. `taken` is the usage of
+    the measurement. `difference` is present where the rule `quantity_differs` decided.
 
-    `probability_right` is how probable it is that the verdict is right: that what is supported is,
-    and that what is flagged is not. It is None where no verdict was reached, and where the claim is
-    too vague to be right or wrong.
+    `probability_right` is the probability that the verdict is right: that a supported claim is
+    supported, that a flagged one is not. It is None where no verdict was reached, and where the
+    claim is too vague to be right or wrong.
     """
 
     claim: Claim
@@ -156,30 +156,30 @@ class Verdict:
 
     @property
     def checked(self) -> bool:
-        """Whether a verdict was reached: on what is asserted, and on every phantom citation."""
+        """True if a verdict was reached: on every assertion, and on every phantom citation."""
         return self.claim.verifiable or self.status is Status.PHANTOM_CITATION
 
     @property
     def flagged(self) -> bool:
-        """Whether the claim was checked and did not come out as supported."""
+        """True if the claim was checked and did not come out as supported."""
         return self.checked and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
 
     @property
     def sure(self) -> bool:
-        """Whether the verdict can be acted upon as it is."""
+        """True if the verdict can be acted upon as it is."""
         return self.certainty is Certainty.SURE
 
     @property
     def please_look(self) -> bool:
-        """Whether the evidence was read for or against the claim, and the verdict is not sure."""
+        """True if the evidence was read for or against the claim, and the verdict is not sure."""
         return self.checked and self.status in DECIDED_BY_EVIDENCE and not self.sure
 
     def is_critical(self, gap_threshold_bits: float) -> bool:
-        """Say whether something has to be done about the claim.
+        """Return whether the claim needs action.
 
-        It is so if the evidence opposes it, if it cites what does not exist, or if its gap is above
-        the threshold, of a supported claim, too; of a flagged one also if it was not measured.
-        What is merely too vague is not critical.
+        It does if the evidence opposes it, if it cites a missing source, or if its gap is above the
+        threshold, of a supported claim, too; of a flagged one also if it was not measured. A claim
+        that is merely too vague is not critical.
         """
         if not self.checked or self.status in {Status.UNVERIFIABLE, Status.UNDETERMINED}:
             return False

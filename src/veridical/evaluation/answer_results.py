@@ -1,4 +1,4 @@
-"""Detection on whole answers: what a check flags, against the labels of its claims."""
+"""Detection on whole answers: flags of a check against the labels of the claims."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DECIDED_BY_RULE = {Status.PHANTOM_CITATION, Status.UNVERIFIABLE}
 
 
 class AnswerVerifier(Protocol):
-    """The verifier under test; `SyncVerifier` is one."""
+    """Verifier under test; `SyncVerifier` is one."""
 
     def check(
         self,
@@ -46,10 +46,11 @@ class AnswerVerifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClaimOutcome:
-    """A labelled claim beside the verdicts on the claims that a check found in its place.
+    """Labelled claim with the verdicts on the checked claims in its place.
 
-    `score` is the least P(supported) of those, None if none of them was measured; `overlap` is the
-    word-overlap baseline. A claim in whose place nothing was checked is not `extracted`: it passes.
+    `score` is the least P(supported) of these verdicts, None if none was measured; `overlap` is
+    the word-overlap baseline. A claim without a checked claim in its place is not `extracted`: it
+    passes.
     """
 
     claim: LabelledClaim
@@ -64,7 +65,7 @@ class ClaimOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """An answer and the outcomes of its labelled claims."""
+    """Answer and the outcomes of its labelled claims."""
 
     answer: LabelledAnswer
     claims: tuple[ClaimOutcome, ...]
@@ -73,11 +74,11 @@ class AnswerOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """Figures of a group of claims, and of the answers that they stand in.
+    """Figures of a group of claims, and of their answers.
 
-    Shares run from 0 to 1; None where there is nothing to compute one from. `detection` is the
-    share of unsupported claims that are flagged, `false_alarms` of supported ones, `flags_right`
-    the share of flagged claims that are unsupported; those with `sure_` count sure flags only.
+    Shares run from 0 to 1; None where the denominator is 0. `detection` is the share of
+    unsupported claims that are flagged, `false_alarms` of supported ones, `flags_right` the share
+    of flagged claims that are unsupported; fields with `sure_` count sure flags only.
     `passes_right` is the share of sure passes that are supported. `sound_pass` is the share of
     wholly sound answers without a flag; `errors_removed_pass` that of all answers in which no
     supported claim is flagged.
@@ -110,7 +111,7 @@ Groups: TypeAlias = "dict[str, AnswerScores]"
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvaluation:
-    """Everything that was measured on whole answers; the policy is resolved."""
+    """Results of an evaluation on whole answers; the policy is resolved."""
 
     backend: BackendInfo
     policy: Policy
@@ -143,7 +144,7 @@ def check_answers(
 
 
 def outcome(answer: LabelledAnswer, report: Assessment) -> AnswerOutcome:
-    """Return what a report says of each labelled claim."""
+    """Return the outcome of each labelled claim in a report."""
     claims = tuple(_claim_outcome(answer, claim, report.claims) for claim in answer.claims)
     return AnswerOutcome(answer, claims, report.summary.probability_grounded)
 

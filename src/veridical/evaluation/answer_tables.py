@@ -1,4 +1,4 @@
-"""The figures on whole answers as tables, as Markdown and as the JSON document."""
+"""Tables, Markdown and JSON of the figures on whole answers."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def coverage_note(evaluation: AnswerEvaluation) -> str:
 
 
 def render_answers(evaluation: AnswerEvaluation, console: Console) -> None:
-    """Print the tables and what they stand on."""
+    """Print the tables and their coverage."""
     from rich.text import Text
 
     from veridical.evaluation.terminal import rich_table

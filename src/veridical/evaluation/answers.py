@@ -1,4 +1,4 @@
-"""Whole answers with labelled claims: their rows, and the reading of files of them."""
+"""Whole answers with labelled claims: their rows, and the reader of their files."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ ROW_SHAPE = (
 
 @dataclass(frozen=True, slots=True)
 class LabelledClaim:
-    """A stretch of an answer and its label.
+    """Stretch of an answer and its label.
 
-    `error` names the kind of error of a claim that is not supported; `deciding` are the places in
-    the sources that decide, as pairs of source id and span.
+    `error` names the kind of error of a claim that is not supported; `deciding` are the deciding
+    places in the sources, as pairs of source id and span.
     """
 
     span: Span
@@ -45,13 +45,13 @@ class LabelledClaim:
 
     @property
     def supported(self) -> bool:
-        """Whether the sources support the claim."""
+        """True if the sources support the claim."""
         return self.label is Label3.SUPPORTED
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """An answer with its sources and the labels of its claims, in the order of the answer."""
+    """Answer with its sources and the labels of its claims, in the order of the answer."""
 
     id: str
     answer: str = field(repr=False)
@@ -62,13 +62,13 @@ class LabelledAnswer:
 
     @property
     def sound(self) -> bool:
-        """Whether every labelled claim is supported."""
+        """True if every labelled claim is supported."""
         return all(claim.supported for claim in self.claims)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSet:
-    """The answers of one file; `fingerprint` is the SHA-256 of its content."""
+    """Answers of one file; `fingerprint` is the SHA-256 of its content."""
 
     name: str
     fingerprint: str
@@ -120,7 +120,7 @@ def _read(path: Path, name: str, problems: list[str]) -> AnswerSet:
 
 
 class _MalformedError(ValueError):
-    """A row that cannot be read, with everything that is wrong with it."""
+    """Raised for an unreadable row; holds all of its problems."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         self.problems = tuple(problems)
@@ -161,7 +161,7 @@ class _Row(_Strict):
 
 
 def parse_answer(line: str) -> LabelledAnswer:
-    """Return what one line of JSON holds; `ValueError` with every problem, none with its text."""
+    """Return the answer in one line of JSON; `ValueError` lists all problems without text."""
     try:
         row = _Row.model_validate(json.loads(line))
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""What can be had without reading: length, word overlap, the claim alone, a constant.
+"""Baselines without reading comprehension: length, word overlap, the claim alone, a constant.
 
 Their thresholds were fixed before any measurement and are tuned on nothing. A verifier that does
 not clearly beat them on a data set shows only how that data set was made.
@@ -38,7 +38,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class BaselineResult:
-    """How well a baseline tells supported claims from others; None for one class only."""
+    """Metrics of a baseline; None if the rows have one class only."""
 
     auroc: float | None
     balanced_accuracy: float | None
@@ -47,7 +47,7 @@ class BaselineResult:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A score per row, higher for "supported", and the threshold from which that is said."""
+    """Score per row, higher for "supported", with its fixed decision threshold."""
 
     score: Callable[[Sequence[Row]], Floats]
     threshold: float
@@ -86,13 +86,13 @@ def content_overlap(claim: str, evidence: Iterable[Source]) -> float:
 
 
 def claim_only(rows: Sequence[Row]) -> Floats:
-    """Score a claim by what claims of the same file with the same words were labelled."""
+    """Score a claim by the labels of other claims of the same file with the same words."""
     texts = [words(row.claim) for row in rows]
     return out_of_fold(texts, [row.supported for row in rows], folds(rows))
 
 
 def constant(rows: Sequence[Row]) -> Floats:
-    """Say the same of every claim."""
+    """Score all claims alike."""
     return np.ones(len(rows))
 
 

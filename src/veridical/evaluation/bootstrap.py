@@ -24,7 +24,7 @@ INTERVAL_METRICS = ("auroc", "balanced_accuracy", "false_positive_rate", "recall
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How often to resample (0: no intervals), and the seed that makes it repeatable."""
+    """Number of bootstrap replicates (0: no intervals), and the seed."""
 
     replicates: int = 1000
     seed: int = 0

@@ -30,7 +30,7 @@ ROW_SHAPE = (
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """The rows of one file that can be measured, and how many were left out and why.
+    """Measurable rows of one file, and the number of skipped rows by reason.
 
     `fingerprint` is the SHA-256 of the content, so it is the same plain and gzipped.
     """
@@ -129,5 +129,5 @@ def raise_for_problems(problems: Sequence[str], row_shape: str) -> None:
 
 
 def total_rows(datasets: Iterable[Dataset]) -> int:
-    """Return how many rows there are to measure."""
+    """Return the number of rows to measure."""
     return sum(len(dataset.rows) for dataset in datasets)

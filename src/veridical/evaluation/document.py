@@ -1,4 +1,4 @@
-"""An evaluation as the JSON document `veridical.eval/1`."""
+"""JSON document `veridical.eval/1` of an evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DECIMALS = 6
 
 
 def to_document(evaluation: Evaluation) -> Document:
-    """Return the evaluation as a JSON object; what could not be computed is null."""
+    """Return the evaluation as a JSON object; figures that could not be computed are null."""
     threshold = evaluation.threshold
     return {
         "schema": SCHEMA,
@@ -41,7 +41,7 @@ def to_json(evaluation: Evaluation) -> str:
 
 
 def backend_document(info: BackendInfo) -> Document:
-    """Return what identifies a backend."""
+    """Return the identifying fields of a backend."""
     return {
         "name": info.name,
         "model": info.model,

@@ -1,10 +1,9 @@
-"""Folds for cross-validation within a file that keep related rows together.
+"""Cross-validation folds within a file that keep related rows together.
 
-Data sets are full of near twins: claims about the same evidence that differ in a word and in the
-label. A model trained on one twin says the wrong thing of the other, and would hide what the claims
-give away. So rows that share a claim or a piece of evidence share a fold. Where that chains a large
-part of the file together (a few claims asked of every text), those rows are kept together by their
-evidence only.
+Data sets have many near duplicates: claims about the same evidence that differ in a word and in the
+label. A model trained on one of them errs on the other, which would hide the bias of the claims. So
+rows with the same claim or piece of evidence are in one fold. Where that links a large part of the
+file (a few claims asked of every text), its rows are kept together by their evidence only.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def _groups(rows: Sequence[Row]) -> list[str]:
 
 
 def _root(parents: dict[str, str], key: str) -> str:
-    """Return what stands for the group of `key` (union-find with path halving; Tarjan 1975)."""
+    """Return the root of the group of `key` (union-find with path halving; Tarjan 1975)."""
     while (parent := parents.setdefault(key, key)) != key:
         parents[key] = parents[parent]
         key = parents[key]

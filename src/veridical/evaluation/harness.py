@@ -1,4 +1,4 @@
-"""Puts every row to the verifier, one at a time, and keeps what became of it."""
+"""Evaluation harness: verification of every row, one at a time, with its outcome."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ClaimVerifier(Protocol):
-    """What is measured; `SyncVerifier` is one."""
+    """Verifier under test; `SyncVerifier` is one."""
 
     def verify(
         self,
@@ -37,7 +37,7 @@ class ClaimVerifier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RowOutcome:
-    """What became of a row: `supported` is p1's P(supported), None if unmeasured; `ms` is time."""
+    """Outcome of a row: `supported` is p1's P(supported), None if unmeasured; `ms` is time."""
 
     status: Status
     supported: float | None
@@ -46,7 +46,7 @@ class RowOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The rows of a data set, and the outcome of each in the same order."""
+    """Rows of a data set, and the outcome of each in the same order."""
 
     dataset: Dataset
     outcomes: tuple[RowOutcome, ...]
@@ -60,7 +60,7 @@ def measure(
     ledger: Ledger | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Measured, ...]:
-    """Return the outcomes; rows that the ledger holds are not put to the verifier again."""
+    """Return the outcomes; rows in the ledger are not verified again."""
     done, total = 0, total_rows(datasets)
     found = []
     for dataset in datasets:

@@ -1,4 +1,4 @@
-"""Results row by row in a JSONL file, so that a run that was stopped goes on where it was.
+"""Ledger of row outcomes in a JSONL file, so that an interrupted run can be resumed.
 
 A line holds ids, fingerprints and figures, never text. It counts only for the same content of the
 data file, the same backend and the same policy.
@@ -29,7 +29,7 @@ START = f'{{"schema": "{SCHEMA}"'
 
 
 class Ledger:
-    """The outcomes so far; use as a context manager, which opens the file to append to it."""
+    """Outcomes so far; a context manager, which opens the file to append to it."""
 
     def __init__(self, path: Path, backend: BackendInfo, policy: Policy) -> None:
         self._path = path
@@ -57,7 +57,7 @@ class Ledger:
         return self._known.get((file, row))
 
     def add(self, file: str, row: str, outcome: RowOutcome) -> None:
-        """Write one outcome; what is written survives the end of the process."""
+        """Write one outcome, flushed so that it survives the end of the process."""
         line = {"schema": SCHEMA, "file": file, "id": row, "run": self._run, **asdict(outcome)}
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
         self._file.flush()
@@ -88,7 +88,7 @@ class Ledger:
         except (ValueError, KeyError, TypeError):
             why = f"line {number} is not a result"
             raise self._wrong(why) from None
-        # What could not be determined is tried again: it may have been a timeout.
+        # Undetermined rows are tried again: it may have been a timeout.
         if row.get("run") == self._run and outcome.status is not Status.UNDETERMINED:
             self._known[key] = outcome
 
@@ -108,7 +108,7 @@ def _outcome(row: dict[str, Any]) -> RowOutcome:
 
 
 def run_fingerprint(backend: BackendInfo, policy: Policy) -> str:
-    """Return a digest of what decides an outcome besides the row: the backend and the policy."""
+    """Return a digest of the outcome's inputs besides the row: the backend and the policy."""
     rules = asdict(policy.resolved(backend))
     who = [backend.name, backend.model, backend.estimator, backend.fingerprint]
     return sha256(json.dumps([who, rules], sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Metrics of detection and calibration. What cannot be computed is None, never 0 or 0.5."""
+"""Metrics of detection and calibration. A metric that cannot be computed is None, never 0."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def brier(probabilities: Floats, positive: Flags) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The claims whose P(supported) lies in [low, high): how many, mean P, share supported."""
+    """Claims with P(supported) in [low, high): their number, mean P and supported share."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""A bag-of-words classifier that never sees the evidence: what the claims alone give away.
+"""Bag-of-words classifier of claims without their evidence, a measure of label leakage.
 
 Multinomial naive Bayes with Laplace smoothing and equal priors (Manning, Raghavan & Schütze 2008,
 chapter 13), scored by cross-validation within a file.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from veridical.evaluation.metrics import Floats
 
 LONGEST_LOG_ODDS = 500.0
-"""Beyond this, `exp` gains nothing and may overflow."""
+"""Limit of log odds: beyond it `exp` adds no precision and may overflow."""
 
 
 @dataclass(frozen=True, slots=True)

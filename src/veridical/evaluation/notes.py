@@ -1,4 +1,4 @@
-"""The sentences that say how to read the figures."""
+"""Notes on the conditions of an evaluation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def notes(evaluation: Evaluation) -> tuple[str, ...]:
-    """Return what was measured, at which threshold, on which sample."""
+    """Return the notes: backend, thresholds and sample."""
     info, policy = evaluation.backend, evaluation.policy
     who = (
         f"Backend {printable(info.name)}, model {printable(info.model)}; supported from "
@@ -54,4 +54,4 @@ over the claim's words without the evidence, {FOLDS}-fold, from {CLAIM_ONLY_THRE
 constant says the same of every claim.
 The mean weighs every file alike, and counts only files that have the figure.
 """.splitlines()
-"""What each column means, one paragraph an item."""
+"""Meaning of each column, one paragraph an item."""

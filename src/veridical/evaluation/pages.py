@@ -1,4 +1,4 @@
-"""The evaluation as Markdown and as one HTML page; both hold their plots and need no other file."""
+"""Evaluation as Markdown and as one HTML page, both self-contained with their plots."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def plain(text: str) -> str:
 
 
 def data_uri(plot: Plot) -> str:
-    """Return the picture as an address that holds it."""
+    """Return the picture as a data URI."""
     return f"data:image/svg+xml;base64,{b64encode(plot.svg).decode()}"
 
 

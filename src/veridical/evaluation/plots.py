@@ -37,7 +37,7 @@ INK, ACCENT, FAINT = "#333333", "#0b6e99", "#9a9a9a"
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A picture and the text that stands for it."""
+    """Picture with its alternative text."""
 
     name: str
     alt: str
@@ -46,14 +46,14 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A ROC curve: the shares of claims called supported from each score on, falling."""
+    """ROC curve: the shares of claims called supported from each score on, falling."""
 
     false: Floats
     true: Floats
 
 
 def plots(evaluation: Evaluation) -> tuple[Plot, ...] | None:
-    """Return the plots that there are figures for; None without matplotlib."""
+    """Return the plots of the available figures; None without matplotlib."""
     try:
         import matplotlib as mpl
     except ImportError:

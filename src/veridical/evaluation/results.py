@@ -1,4 +1,4 @@
-"""Outcomes and labels -> metrics per file, and their mean over files."""
+"""Metrics per file from outcomes and labels, and their mean over files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PREDICTED = {Status.SUPPORTED: Label3.SUPPORTED, Status.CONTRADICTED: Label3.CON
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The metrics of a file, or their means; None where there is nothing to compute one from."""
+    """Metrics of a file, or their means; None where they cannot be computed."""
 
     auroc: float | None
     balanced_accuracy: float | None
@@ -52,7 +52,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """The decided rows as arrays: what the metrics and the plots are made from.
+    """Decided rows as arrays, the input of metrics and plots.
 
     `score` ranks claims for the AUROC: P(supported), or 0 where a rule decided without the model.
     `by_model` marks the rows whose P(supported) counts for calibration.
@@ -66,7 +66,7 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """One data set's figures: n + undetermined + skipped is the number of its sampled rows."""
+    """Figures of a data set: n + undetermined + skipped is the number of its sampled rows."""
 
     name: str
     n: int
@@ -93,7 +93,7 @@ class MeanResult:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Everything that was measured, and with what; the policy is resolved."""
+    """Results of an evaluation, with backend and policy; the policy is resolved."""
 
     backend: BackendInfo
     policy: Policy
@@ -104,7 +104,7 @@ class Evaluation:
 
     @property
     def threshold(self) -> float | None:
-        """The support threshold in force: shipped or configured, never tuned on the data."""
+        """Support threshold in force: shipped or configured, never tuned on the data."""
         return self.policy.support_threshold
 
 
@@ -115,7 +115,7 @@ def evaluate(
     resampling: Resampling,
     limit: int | None = None,
 ) -> Evaluation:
-    """Return the metrics of what was measured."""
+    """Return the metrics of the measured data sets."""
     found = [_file(one, resampling) for one in measured]
     files = tuple(file for file, _ in found)
     mean = _mean(files, [drawn for _, drawn in found])

@@ -1,4 +1,4 @@
-"""One line of a labelled data set -> a row to measure, a reason to leave it out, or what is wrong.
+"""Parser of a line of a labelled data set: a row, a reason to skip it, or its problems.
 
 Problems name keys and types, never text.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Label3(StrEnum):
-    """What the evidence does to a claim."""
+    """Relation of the evidence to a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -26,7 +26,7 @@ class Label3(StrEnum):
 
 
 class SkipReason(StrEnum):
-    """Why a row that is well formed is not measured."""
+    """Reason why a well-formed row is not measured."""
 
     AMBIGUOUS = "ambiguous"
     NO_EVIDENCE = "no_evidence"
@@ -35,7 +35,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled claim with its evidence; `cites` are the ids it cites, existing or not."""
+    """Labelled claim with its evidence; `cites` are the ids it cites, existing or not."""
 
     id: str
     claim: str = field(repr=False)
@@ -46,7 +46,7 @@ class Row:
 
     @property
     def evidence(self) -> tuple[Source, ...]:
-        """The evidence that counts: what is cited and exists, or everything if nothing is cited."""
+        """Evidence that counts: cited existing sources, or all if nothing is cited."""
         if not self.cites:
             return self.sources
         return tuple(source for source in self.sources if source.id in self.cites)
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SkippedRow:
-    """A row that is left out, and why."""
+    """Row that is left out, with the reason."""
 
     id: str
     reason: SkipReason
@@ -62,7 +62,7 @@ class SkippedRow:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Everything that is wrong with a line."""
+    """All problems of a line."""
 
     problems: tuple[str, ...]
 
@@ -81,7 +81,7 @@ TYPE_NAMES = {
 
 
 def parse(line: str) -> Parsed:
-    """Return what one line of JSON holds."""
+    """Return the row in one line of JSON."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -109,7 +109,7 @@ def _row(fields: _Fields) -> Row | SkippedRow:
 
 
 class _Fields:
-    """The keys of one row; notes what is wrong and returns something harmless in its place."""
+    """Keys of one row; notes problems and returns a harmless value in place of a bad one."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self._row = row

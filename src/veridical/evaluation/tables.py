@@ -1,4 +1,4 @@
-"""The figures as tables of strings: one source for the terminal, Markdown and HTML."""
+"""Tables of the figures as strings, shared by terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEAN = "mean"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A title, the column heads and the rows; the first column is text, the others figures."""
+    """Title, column heads and rows; the first column is text, the others figures."""
 
     title: str
     columns: tuple[str, ...]
@@ -42,7 +42,7 @@ def tables(evaluation: Evaluation) -> tuple[Table, ...]:
 
 
 def detection(evaluation: Evaluation) -> Table:
-    """Return what the verifier finds and what it flags wrongly, with intervals."""
+    """Return the detection metrics with intervals."""
     columns = ("file", "n", "AUROC", "balanced accuracy", "false positives", "recall", "macro-F1")
     return Table("Detection", columns, tuple(_detection(*named) for named in _named(evaluation)))
 
@@ -92,7 +92,7 @@ def calibration(evaluation: Evaluation) -> Table:
 
 
 def coverage(evaluation: Evaluation) -> Table:
-    """Return how many rows the metrics stand on, and how many were left out."""
+    """Return the numbers of measured and of skipped rows."""
     rows = tuple(
         (name, str(result.n), str(result.undetermined), _skipped(result))
         for name, result in _named(evaluation)

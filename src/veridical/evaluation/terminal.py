@@ -1,4 +1,4 @@
-"""The evaluation for a person at a terminal."""
+"""Evaluation on a terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def render(evaluation: Evaluation, console: Console) -> None:
-    """Print the tables and what they stand on."""
+    """Print the tables and their notes."""
     for make in (detection, baselines, calibration, coverage):
         console.print(rich_table(make(evaluation)))
         console.print()

@@ -1,4 +1,4 @@
-"""Feedback on verdicts, and the refitting of a backend's calibration to it."""
+"""Feedback on verdicts, and the recalibration of a backend from it."""
 
 from veridical.feedback.labels import Feedback, FeedbackLabel, report_id, to_document
 from veridical.feedback.observations import SortedLabels, Unused, sort_labels

@@ -1,4 +1,4 @@
-"""The threshold and the temperature that fit a set of marks best."""
+"""Fit of the decision threshold and the temperature to labelled verdicts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fit_temperature(points: ObservationArrays) -> float:
 
 
 def fit_threshold(points: ObservationArrays, reading: DecisionRule) -> float:
-    """Return the threshold with the best balanced accuracy; of equals, that nearest to today's."""
+    """Return the threshold with the best balanced accuracy; ties go to the nearest to today's."""
     read = points.tempered(reading.temperature)
     values = np.unique(read.supported)
     middles = (values[1:] + values[:-1]) / 2
@@ -44,9 +44,9 @@ def _accuracy(points: ObservationArrays, reading: DecisionRule) -> float:
 def fit(
     points: ObservationArrays, today: DecisionRule, *, threshold: bool, temperature: bool
 ) -> DecisionRule:
-    """Return the reading that fits best in what may change.
+    """Return the decision rule with the best fit, within the parameters that may change.
 
-    With another temperature a threshold moves along, so that it tells the same claims apart.
+    With another temperature a threshold is moved along, so that it separates the same claims.
     """
     reading = today
     if temperature:

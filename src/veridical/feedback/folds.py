@@ -1,4 +1,4 @@
-"""Folds that keep marks on one report together, and hold both kinds of claims."""
+"""Cross-validation folds that keep labels of one report together and hold both classes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDS = 5
 def folds(points: ObservationArrays) -> tuple[list[int], bool]:
     """Return the fold of each point, and whether the points of a group share one.
 
-    They do, if that leaves both kinds of claims to fit to in each case.
+    They do, if that leaves both classes of claims in every training set.
     """
     together = _deal(points, list(points.group))
     if len(set(points.group)) >= FOLDS and _trainable(points, together):
@@ -49,7 +49,7 @@ def _digest(text: str) -> bytes:
 
 
 def _trainable(points: ObservationArrays, fold: Sequence[int]) -> bool:
-    """Say whether every fold has something in it and leaves both kinds of claims to fit to."""
+    """Return whether every fold is non-empty and leaves both classes for training."""
     for one in range(FOLDS):
         held_out = np.array(fold) == one
         left = points.truth[~held_out]

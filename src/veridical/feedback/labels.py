@@ -1,4 +1,4 @@
-"""Feedback: people say which verdicts were right. `veridical calibrate` learns from it.
+"""Feedback labels: users mark verdicts as right or wrong, for `veridical calibrate`.
 
     from veridical.wiring.build import build_store
     from veridical.feedback.labels import Feedback
@@ -6,7 +6,7 @@
     feedback = Feedback(build_store(settings))
     feedback.mark(report, "c3", right=False)
 
-Kept are numbers, ids and hashes, never a text (docs/feedback.md).
+Numbers, ids and hashes are stored, never a text (docs/feedback.md).
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ REPORT_SCHEMA = "veridical.report/1"
 BY_PROBABILITY = frozenset(
     {Status.CONTRADICTED, Status.SUPPORTED, Status.PARTIALLY_SUPPORTED, Status.UNSUPPORTED}
 )
-"""What is decided by the backend's probabilities: verdicts that say how good these are."""
+"""Statuses decided by the backend's probabilities: only these measure its calibration."""
 
 _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estimator", "samples")
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackLabel:
-    """A verdict and whether it was right.
+    """Label of a verdict as right or wrong.
 
-    `report` identifies the answer and its evidence, `claim` is the claim's id in it; `claim_hash`
-    can be told from a text only by who holds the report. p1 and p0 are None where they were not
-    measured, `fingerprint` where it is unknown. The thresholds are those that were in force.
+    `report` identifies the answer and its evidence, `claim` is the claim's id in it; only holders
+    of the report can match `claim_hash` with a text. p1 and p0 are None where they were not
+    measured, `fingerprint` where it is unknown. The thresholds are from the time of
+    the verdict.
     """
 
     id: int
@@ -66,10 +67,10 @@ class FeedbackLabel:
 
     @property
     def truly_supported(self) -> bool | None:
-        """Whether the claim was truly supported; None if the mark does not say.
+        """True if the claim is truly supported; None if the label does not tell.
 
-        That is so where no probability decided: undetermined, phantom citation, unverifiable. What
-        was wrongly flagged counts as supported, unless `actual` says otherwise.
+        None where no probability decided: undetermined, phantom citation, unverifiable. A wrongly
+        flagged claim counts as supported, unless `actual` says otherwise.
         """
         if self.status not in BY_PROBABILITY or self.p1 is None:
             return None
@@ -84,7 +85,7 @@ class FeedbackLabel:
 
 
 class Feedback:
-    """Marks in a store; every method may raise `StoreError`."""
+    """Labels in a store; every method may raise `StoreError`."""
 
     def __init__(self, store: Store) -> None:
         self._table = FeedbackTable(store)
@@ -98,12 +99,11 @@ class Feedback:
         actual: str | None = None,
         fingerprint: str | None = None,
     ) -> FeedbackLabel:
-        """Keep whether the verdict on a claim was right, in place of what was said before.
+        """Store whether the verdict on a claim was right, in place of an earlier label.
 
-        `report` may be the document that `check --json` prints, too. `actual` is the status that
-        would have been right. `fingerprint` is that of the backend, for documents that do not name
-        it. `InputError` if there is no such report, claim or status, or if right and actual do not
-        go together.
+        `report` may also be the document printed by `check --json`. `actual` is the correct
+        status. `fingerprint` is that of the backend, for documents without it. `InputError` if
+        there is no such report, claim or status, or if `right` and `actual` contradict each other.
         """
         document, found = _document(report, fingerprint)
         try:
@@ -121,14 +121,14 @@ class Feedback:
         return [_mark(row) for row in self._table.rows()]
 
     def remove(self, mark_id: int) -> bool:
-        """Remove a mark, and say whether there was one."""
+        """Remove a label, and return whether it existed."""
         return self._table.remove(mark_id)
 
 
 def report_id(document: Mapping[str, Any]) -> str:
-    """Return twelve hexadecimal digits that stand for what a report is about, and for its model.
+    """Return twelve hexadecimal digits that identify a report by its content and model.
 
-    The same answer checked again with the same evidence has the same, whatever the thresholds.
+    The same answer checked again with the same evidence has the same id, whatever the thresholds.
     """
     return short_hash(_content(document))
 
@@ -188,19 +188,19 @@ def _row(
         "support_threshold": float(policy["support_threshold"]),
         "contradiction_threshold": float(policy["contradiction_threshold"]),
     }
-    _mark(row | {"id": 0, "right": True, "actual": None})  # what cannot be read is never written
+    _mark(row | {"id": 0, "right": True, "actual": None})  # unreadable reports are never written
     return row
 
 
 def _content(document: Mapping[str, Any]) -> str:
-    """Return what makes a report the one it is, as text that is always the same."""
+    """Return the identifying content of a report as canonical text."""
     claims = [_bound(claim) for claim in document["claims"]]
     backend = [document["backend"][key] for key in ("name", "model", "estimator")]
     return json.dumps([backend, claims], sort_keys=True)
 
 
 def _bound(claim: Mapping[str, Any]) -> list[Any]:
-    """Return what a claim says and was checked against, not what was found."""
+    """Return the input of a claim's verification: its text and evidence, not the result."""
     # The role of a piece of evidence comes from the status, and that from the thresholds.
     evidence = [
         [one[key] for key in ("source", "start", "end", "text")] for one in claim["evidence"]

@@ -1,4 +1,4 @@
-"""Marks -> observations of one backend, and how many marks say nothing of it and why."""
+"""Selection of the feedback labels that apply to a backend, as observations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Unused(StrEnum):
-    """Why a mark does not count."""
+    """Reason why a label does not count."""
 
     OTHER_BACKEND = "other_backend"
     OTHER_VERSION = "other_version"
@@ -28,7 +28,7 @@ class Unused(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SortedLabels:
-    """The marks that count, as observations, and the others by reason."""
+    """Applicable labels as observations, and the number of the others by reason."""
 
     observations: tuple[Observation, ...]
     unused: Mapping[Unused, int]
@@ -37,9 +37,9 @@ class SortedLabels:
 def sort_labels(
     marks: Iterable[FeedbackLabel], info: BackendInfo, in_force: Recalibration | None = None
 ) -> SortedLabels:
-    """Return what marks say of the backend `info`, which is that without any recalibration.
+    """Return the labels that apply to the backend `info` (without any recalibration).
 
-    Estimates that were read at the temperature of `in_force` are taken back to that of the backend.
+    Estimates read at the temperature of `in_force` are converted back to that of the backend.
     """
     temperatures = {info.fingerprint: 1.0}
     if in_force is not None:

@@ -1,4 +1,4 @@
-"""Measured claims with their truth, and how they read at a threshold and a temperature."""
+"""Measured claims with their true labels, and their reading at a threshold and temperature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A measured claim, and whether it was truly supported; those of one `group` hang together.
+    """Measured claim with its true label; claims of one `group` are correlated.
 
     p1 and p0 are as the backend gave them, at a temperature of 1.
     """
@@ -33,7 +33,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """How probabilities are read: with a temperature, then at thresholds."""
+    """Reading of probabilities: a temperature, then thresholds."""
 
     support_threshold: float
     contradiction_threshold: float
@@ -42,7 +42,7 @@ class DecisionRule:
 
 @dataclass(frozen=True, slots=True)
 class ObservationArrays:
-    """Observations as arrays; `contradicted` is NaN where only yes or no is known.
+    """Observations as arrays; `contradicted` is NaN for yes/no-only backends.
 
     `opposed` marks claims whose interval lies wholly below that of p0.
     """
@@ -96,7 +96,7 @@ def temper(p: Floats, temperature: float) -> Floats:
 
 
 def flagged(points: ObservationArrays, reading: DecisionRule) -> Flags:
-    """Say of each claim whether it is flagged: the rules of `docs/verdicts.md`, for p1 alone."""
+    """Return whether each claim is flagged: the rules of `docs/verdicts.md`, for p1 alone."""
     read = points.tempered(reading.temperature)
     below = read.supported < reading.support_threshold
     with np.errstate(invalid="ignore"):

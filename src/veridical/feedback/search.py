@@ -1,8 +1,7 @@
-"""Feedback -> another support threshold, and another temperature, if held-out feedback says so.
+"""Search for a better threshold and temperature on held-out feedback.
 
-Nothing is adopted because it fits the feedback it was fitted to: marks are split into folds, each
-is read with what was fitted to the others, and the gain, with its bootstrap interval, has to lie
-clear of zero.
+Cross-validated: labels are split into folds, each is read with the parameters fitted to the others,
+and a change is adopted only if the bootstrap interval of its gain lies above zero.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ENOUGH = 20
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A value and its 95 % interval."""
+    """Value with its 95 % interval."""
 
     value: float
     interval: Interval | None
@@ -40,10 +39,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """How good the verdicts (first three) and the probabilities (`log_loss` in nats, `ece`) are.
+    """Quality of the verdicts (first three) and of the probabilities (`log_loss` in nats, `ece`).
 
-    A false positive is a supported claim that is flagged; recall is the share of the others that
-    is. Probabilities are clipped to [0.001, 0.999] before a logarithm is taken.
+    A false positive is a supported claim that is flagged; recall is the share of flagged claims
+    among
+    the others. Probabilities are clipped to [0.001, 0.999] before a logarithm is taken.
     """
 
     balanced_accuracy: Metric
@@ -55,11 +55,11 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """What was found: `after` is `before` unless something earned its place.
+    """Result of the search: `after` is `before` unless a change was adopted.
 
     The figures of `after` are held out. The gains are differences, positive for the better, of
-    balanced accuracy by another threshold and of log loss by another temperature; None if that was
-    not asked for. `grouped` is whether marks on one report were kept in one fold.
+    balanced accuracy by another threshold and of log loss by another temperature; None if not
+    requested. `grouped` is true if the labels of one report were kept in one fold.
     """
 
     before: DecisionRule
@@ -72,13 +72,13 @@ class Refit:
 
     @property
     def adopted(self) -> bool:
-        """Whether anything earned its place."""
+        """True if a change was adopted."""
         return self.after != self.before
 
 
 @dataclass(frozen=True, slots=True)
 class NotEnoughFeedback:
-    """How many more marks are needed of claims that were truly supported, and that were not."""
+    """Numbers of labels still needed: of supported claims, and of others."""
 
     supported: int
     not_supported: int
@@ -92,9 +92,10 @@ def refit(
     temperature: bool = True,
     how: Resampling | None = None,
 ) -> Refit | NotEnoughFeedback:
-    """Return the reading that feedback supports: with another threshold, temperature, or both.
+    """Return the decision rule that feedback supports: another threshold, temperature, or both.
 
-    `threshold` and `temperature` say what may change. What does not earn its place stays.
+    `threshold` and `temperature` select the parameters that may change. A parameter without a
+    proven gain stays.
     """
     supported = sum(one.supported for one in observations)
     lacking = NotEnoughFeedback(
@@ -115,14 +116,14 @@ def _order(one: Observation) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Out:
-    """Every point read with what was fitted to others: whether flagged, and its probability."""
+    """Held-out reading of every point: its flag, and its probability."""
 
     flagged: Flags
     supported: Floats
 
 
 class _Search:
-    """One cross-validation after the other, on the same folds and the same draws."""
+    """Cross-validations on the same folds and the same bootstrap draws."""
 
     def __init__(self, points: ObservationArrays, before: DecisionRule, how: Resampling) -> None:
         self._points, self._before = points, before
@@ -231,5 +232,5 @@ class _Search:
 
 
 def _clear(gain: Metric | None) -> bool:
-    """Say whether a gain is one: its whole interval lies above 0."""
+    """Return whether the whole interval of a gain lies above 0."""
     return gain is not None and gain.interval is not None and gain.interval.low > 0

@@ -1,4 +1,4 @@
-"""A socket that listens, for the service and for MCP over HTTP."""
+"""Listening socket for the service and for MCP over HTTP."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from veridical.errors import ConfigurationError
 
 
 def listen_at(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that a port that is taken is said before anything loads.
+    """Return a socket that listens, so that a port in use is reported before anything loads.
 
     Port 0 is a free one. `ConfigurationError` if the address cannot be had.
     """

@@ -34,7 +34,7 @@ _FAIL_ON = ("any", "sure", "contradicted")
 
 
 class GroundedFixture(Protocol):
-    """What the fixture `grounded` is: `assert_grounded` under its own name."""
+    """Type of the fixture `grounded`: `assert_grounded` under its own name."""
 
     def __call__(  # noqa: PLR0913 -- the arguments of `assert_grounded`
         self,
@@ -47,7 +47,7 @@ class GroundedFixture(Protocol):
         policy: Policy | None = None,
         backend: str | Backend | None = None,
     ) -> Report:
-        """See `assert_grounded`."""
+        """Return the result of `assert_grounded`."""
         ...
 
 
@@ -63,15 +63,15 @@ def assert_grounded(  # noqa: PLR0913 -- a keyword for each thing that may be to
 ) -> Report:
     """Fail if a claim of `answer` is not supported by `sources`; return the report.
 
-    `fail_on` says which flagged claims fail: `"any"`, those of which the verdict is `"sure"`, or
-    those that are `"contradicted"`. None is what the option `--veridical-fail-on` says, or
-    `veridical_fail_on` in pytest's file, or the `policy`, or the settings. What could not be
-    measured fails, and so does an answer without a claim.
+    `fail_on` selects the flagged claims that fail: `"any"`, claims with a `"sure"` verdict, or
+    `"contradicted"` ones. None is the option `--veridical-fail-on`, or `veridical_fail_on` in
+    pytest's file, or the `policy`, or the settings. An unmeasured claim fails, and so does an
+    answer without a claim.
 
-    `allow` names what else may pass: statuses such as `"unsupported"` or `"undetermined"`, and
-    `"nothing_to_check"` for answers without a claim. The `AssertionError` names each claim that
+    `allow` names further results that pass: statuses such as `"unsupported"` or `"undetermined"`,
+    and `"nothing_to_check"` for answers without a claim. The `AssertionError` names each claim that
     fails, with its evidence. Errors of input and configuration are those of `veridical.check`;
-    `ValueError` if `allow` names what does not exist.
+    `ValueError` if `allow` names a status that does not exist.
     """
     __tracebackhide__ = True
     _ensure_known(allow)
@@ -94,11 +94,11 @@ def grounded() -> GroundedFixture:
     return assert_grounded
 
 
-# --- what is said ----------------------------------------------------------------------------
+# --- messages ---------------------------------------------------------------------------------
 
 
 def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None = None) -> str:
-    """Return what does not pass, claim by claim with its evidence; nothing if all does.
+    """Return the failing claims with their evidence, one by one; "" if all pass.
 
     A `fail_on` of None is that of the report's policy.
     """
@@ -144,7 +144,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
 
 
 def _fail_on(given: FailOn | None) -> FailOn | None:
-    """Return what a test or its run says; None if neither says anything."""
+    """Return the `fail_on` of a test or its run; None if neither has one."""
     if given is None and _running is not None:
         given = _running.fail_on
     if given is not None:
@@ -169,7 +169,7 @@ def _ensure_known(allow: Collection[str]) -> None:
 
 
 def properties(report: Report) -> list[tuple[str, str | int]]:
-    """Return what JUnit XML says of a check: outcome, counts, ids and statuses, never a text."""
+    """Return the JUnit XML properties of a check: outcome, counts, ids, statuses, never a text."""
     flagged = [_named(verdict) for verdict in report.flagged]
     found: list[tuple[str, str | int]] = [
         ("outcome", report.summary.outcome.value),
@@ -196,7 +196,7 @@ def _by_status(report: Report) -> list[tuple[str, int]]:
 
 
 def _unsure(report: Report) -> list[tuple[str, int]]:
-    """Return how many verdicts for and against a claim somebody should look at, where some are."""
+    """Return the numbers of verdicts for and against a claim that need review, where above 0."""
     summary = report.summary
     counts = {"flagged": summary.flagged.unsure, "passed": summary.passed.unsure}
     return [(name, n) for name, n in counts.items() if n]
@@ -207,7 +207,7 @@ def _unsure(report: Report) -> list[tuple[str, int]]:
 
 @dataclass
 class _Running:
-    """The verifiers of a run of tests, each opened when it is first asked."""
+    """Verifiers of a run of tests, each opened when it is first asked."""
 
     cache: pytest.Cache | None
     fail_on: FailOn | None = None
@@ -262,7 +262,7 @@ _HELP = "Which flagged claims fail a test: any, sure or contradicted."
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Name the options."""
+    """Define the options."""
     group = parser.getgroup("veridical")
     group.addoption("--veridical-fail-on", choices=_FAIL_ON, default=None, help=_HELP)
     parser.addini("veridical_fail_on", _HELP, default="")
@@ -293,7 +293,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Know which test asks."""
+    """Record the test that asks."""
     running = _running
     if running is not None:
         running.item = item
@@ -305,7 +305,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 -- its type is private to pytest
-    """Say how many claims were checked in how many tests, if any were."""
+    """Print the number of checked claims and of their tests, if any were."""
     reports = [
         report
         for reports in terminalreporter.stats.values()

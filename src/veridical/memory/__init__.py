@@ -1,10 +1,12 @@
-"""A memory that keeps what its evidence carries: facts, the gate before them, and what waits.
+"""Memory of verified facts: storage, verification gate and queue.
 
-from veridical.wiring.build import build_memory
+    from veridical.wiring.build import build_memory
 
-with build_memory(settings) as memory:
-    done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
-    print(done.outcome, done.reason, done.confidence)
+    with build_memory(settings) as memory:
+        done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
+        print(done.outcome, done.reason, done.confidence)
+
+Manual: docs/memory.md.
 """
 
 from veridical.memory.decision import FactState, GateDecision, GatePolicy, Refusal

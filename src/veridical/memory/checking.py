@@ -1,4 +1,4 @@
-"""What a fact is verified against, and which facts in memory it is compared with."""
+"""Collection of the evidence for a fact, and of the stored facts to compare it with."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from veridical.store.memory import MemoryTables
 
 NEAREST = 5
-"""How many facts in memory a new one is compared with at most."""
+"""Limit of the stored facts that a new one is compared with."""
 
 UNSTATED = 0.95
-"""What a fact without a stated confidence is taken to claim where no policy says so."""
+"""Stated confidence of a fact that states none, where no policy sets one."""
 
 _FOUND = 20
 _SHARED = 2
@@ -37,19 +37,19 @@ _SHORT = 3
 _LEAST_S = 0.05
 
 RESERVED_S = 0.1
-"""Seconds that are kept for writing a fact down, of the time that remembering it may take."""
+"""Seconds reserved for writing a fact, of the time limit of remembering it."""
 
 WRITTEN_PER_S = 20e6
-"""Characters of sources that are written within a second, carefully: more is kept for more."""
+"""Characters of sources written per second, a low estimate: longer ones get more time."""
 
 READ_PER_S = 4e5
-"""Characters of sources that are cut and searched within a second; what has more is queued."""
+"""Characters of sources split and searched per second; facts with more are queued."""
 
 _REMEMBERED = tuple(state.value for state in FactState if state is not FactState.QUEUED)
 
 
 class Checker:
-    """Puts facts to the gate, with their evidence and with what is remembered."""
+    """Verification of facts by the gate, with their evidence and related stored facts."""
 
     def __init__(self, facts: MemoryTables, gate: MemoryGate | None) -> None:
         self._facts = facts
@@ -66,7 +66,7 @@ class Checker:
         started: float,
         timeout_s: float | None = None,
     ) -> GateResult:
-        """Return what the gate says within `timeout_s` of `started`, by `perf_counter`.
+        """Return the gate's result within `timeout_s` seconds of `started` (by `perf_counter`).
 
         `keys` are the fact's entities, `without` ids of facts that it is not compared with.
         """
@@ -74,7 +74,7 @@ class Checker:
             return GateResult(accept_unverified(UNSTATED * REDUCTION if stated is None else stated))
         whole = timeout_s or self.gate.timeout_s
         others: Mapping[str, str] = {}
-        # What it would be compared with may be locked; the fact itself is verified all the same.
+        # The facts to compare with may be locked; the fact itself is verified all the same.
         with suppress(StoreLockedError), within(whole / 4 - (perf_counter() - started)):
             others = self._comparable(text, keys, without) if evidence else {}
         size = sum(map(len, evidence.values()))
@@ -93,7 +93,7 @@ class Checker:
         started: float,
         timeout_s: float | None = None,
     ) -> GateResult:
-        """Return what the gate says of a fact that is stored; it is not compared with itself."""
+        """Return the gate's result for a stored fact, which is not compared with itself."""
         return self.check(
             fact.text,
             evidence,
@@ -112,9 +112,9 @@ class Checker:
         return to_fact(found[0])
 
     def evidence(self, texts: Mapping[str, str], rests_on: Collection[str]) -> dict[str, str]:
-        """Return the texts that a fact is verified against: its sources, and verified facts.
+        """Return the evidence of a fact by id: its sources, and the verified facts it rests on.
 
-        `InputError` if it rests on a fact that is not there or was retracted.
+        `InputError` if it rests on a fact that is missing or was retracted.
         """
         if not rests_on:
             return dict(texts)
@@ -126,7 +126,7 @@ class Checker:
         return {**texts, **{key: fact.text for key, fact in verified.items()}}
 
     def evidence_of(self, fact: Fact) -> dict[str, str]:
-        """Return what a fact that is stored is verified against."""
+        """Return the evidence of a stored fact by id."""
         texts = {key: data.decode() for key, data in self._facts.texts(fact.id).items()}
         return self.evidence(texts, self.rests_on(fact.id))
 
@@ -141,7 +141,7 @@ class Checker:
     def _comparable(
         self, text: str, keys: Collection[str], without: Collection[str]
     ) -> dict[str, str]:
-        """Return the facts in memory that a new one might contradict, the nearest first."""
+        """Return the stored facts that a new one might contradict, by id, the nearest first."""
         now = datetime.now(UTC)
         wanted = Filter(states=_REMEMBERED, at=now, retracted=False, limit=_FOUND)
         about = (
@@ -165,18 +165,18 @@ class Checker:
 
 
 def _sought(text: str) -> list[str]:
-    """Return the words by which facts like this one are found; all if none is telling."""
+    """Return the search words for related facts: long words and numbers, else all words."""
     found = words(text)
     telling = [word for word in found if len(word) > _SHORT or word[0].isdigit()]
     return (telling or found)[:_SOUGHT]
 
 
 def no_fact(fact_id: str) -> InputError:
-    """Return the error for an id that no fact has, or only one that was retracted."""
+    """Return the error for the id of a missing or retracted fact."""
     msg = f"there is no fact {fact_id[:40]!r} in this memory"
     return InputError(msg, hint="`veridical memory list` shows the ids; retracted facts are gone")
 
 
 def entity_keys(fact: Fact) -> tuple[str, ...]:
-    """Return what the entities of a fact are recognised by."""
+    """Return the normalised keys of a fact's entities."""
     return tuple(entity_key(each) for each in fact.entities)

@@ -1,10 +1,10 @@
-"""Calls against a deadline that holds whatever they do.
+"""Calls of coroutines with a hard deadline.
 
-They run in an event loop in a thread of its own. The caller goes on after the deadline, even if the
-call holds up that thread; then the next call gets another one.
+They run in an event loop in a thread of its own. The caller resumes at the deadline, even if the
+call blocks that thread; then the next call gets another one.
 
-`verification.portal` is not what they can stand on: leaving a portal waits for its thread, and a
-thread that hangs never ends. Here `close` only asks the threads to stop.
+They cannot use `verification.portal`: closing a portal waits for its thread, and a thread that
+hangs never ends. Here `close` only asks the threads to stop.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_STUCK_THREADS = 8
-"""How many threads may hang before no further one is started; calls then just come too late."""
+"""Limit of hanging threads; beyond it no further one is started, and calls time out."""
 
 
 GRACE_S = 0.05
-"""Seconds that a thread has to answer in before it is taken for one that hangs."""
+"""Seconds without an answer after which a thread counts as hanging."""
 
 
 class DeadlineError(Exception):
-    """There was no answer in time."""
+    """Raised when a call has not returned by its deadline."""
 
 
 class DeadlineRunner:
-    """Runs coroutines against a deadline; any thread may call.
+    """Runner of coroutines against a deadline; any thread may call.
 
     Threads are daemons: one that hangs does not keep the process from ending.
     """
@@ -47,7 +47,7 @@ class DeadlineRunner:
         self._hanging: list[_Loop] = []
 
     def run(self, call: Callable[[], Coroutine[Any, Any, T]], seconds: float) -> T:
-        """Return what `call` returns, and raise what it raises; `DeadlineError` if that is late."""
+        """Return the result of `call`, or raise its exception; `DeadlineError` after `seconds`."""
         due = perf_counter() + seconds
         loop = self._entered()
         try:
@@ -56,7 +56,7 @@ class DeadlineRunner:
             self._left(loop)
 
     def close(self) -> None:
-        """Stop the threads; calls under way are cancelled."""
+        """Stop the threads; running calls are cancelled."""
         with self._lock:
             for loop in (self._current, *self._hanging):
                 if loop is not None:
@@ -65,7 +65,7 @@ class DeadlineRunner:
             self._hanging = []
 
     def _entered(self) -> _Loop:
-        """Return a loop that does something, and count who waits for a call in it."""
+        """Return a responsive loop, and count one more caller that waits in it."""
         current = self._current
         if current is not None and current.thread.is_alive():
             current.wait_for_answer()  # without the lock: others need not wait for that
@@ -87,7 +87,7 @@ class DeadlineRunner:
         if current is not None and current.thread.is_alive():
             if not current.hangs or len(self._hanging) >= MAX_STUCK_THREADS:
                 return current
-            if not current.waiting:  # else whoever waits last stops it: it may only be slow
+            if not current.waiting:  # else the last waiting caller stops it: it may only be slow
                 current.stop()
             self._hanging.append(current)
         self._current = _Loop()
@@ -100,7 +100,7 @@ def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float)
         return future.result(max(due - perf_counter(), 0.0))
     except TimeoutError:
         if future.done() and not future.cancelled():
-            return future.result()  # came just now; or what is late is the call's own doing
+            return future.result()  # just arrived; or the call itself raised the timeout
         future.cancel()
         loop.ping()
     except CancelledError:
@@ -109,14 +109,14 @@ def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float)
 
 
 async def _within(call: Callable[[], Coroutine[Any, Any, T]], due: float) -> T:
-    """Let the call know how much time it has: then nothing in it waits for what comes too late."""
+    """Run the call with the remaining time as its cancellation scope."""
     with anyio.move_on_after(max(due - perf_counter(), 0.0)):
         return await call()
     raise DeadlineError
 
 
 class _Loop:
-    """An event loop in a thread; `waiting` counts who waits for a call in it."""
+    """Event loop in a thread; `waiting` counts the callers that wait for a result."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -132,24 +132,24 @@ class _Loop:
 
     @property
     def hangs(self) -> bool:
-        """Whether it has done nothing for a while although it was pinged."""
+        """True if it has not answered a ping within the grace period."""
         return not self._answered.is_set() and perf_counter() > self._pinged_at + GRACE_S
 
     def ping(self) -> None:
-        """Ask it to do something, unless it still owes an answer."""
+        """Ping the loop, unless it still has to answer the last ping."""
         if self._answered.is_set():
             self._pinged_at = perf_counter()
             self._answered.clear()
             self._call(self._answered.set)
 
     def wait_for_answer(self) -> None:
-        """Wait until it has answered, or hangs."""
+        """Wait until the loop has answered, or hangs."""
         while not self.hangs:
             if self._answered.wait(max(self._pinged_at + GRACE_S - perf_counter(), 0.0)):
                 return
 
     def stop(self) -> None:
-        """Let it end as soon as it can; what is under way is cancelled."""
+        """Stop the loop as soon as it can; running calls are cancelled."""
         self._call(self._stopped.set)
 
     def _call(self, function: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""What is verified about a fact -> whether a memory keeps it, and with which confidence."""
+"""Memory gate: accept, queue or reject a fact from its verdict."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
 
 REDUCTION = 0.5
-"""What is kept of the stated confidence of a fact that could not be verified yet."""
+"""Factor on the stated confidence of a fact that could not be verified yet."""
 
 REJECTED_AS_CONTRADICTED = "contradicted"
 REJECTED_FOR_ITS_GAP = "gap_above_threshold"
@@ -24,20 +24,20 @@ GATE_OFF = "gate_off"
 
 
 class FactState(StrEnum):
-    """How far a fact that is kept can be relied on."""
+    """Degree of verification of a stored fact."""
 
     VERIFIED = "verified"
-    """Its evidence carries it."""
+    """Its evidence supports it."""
     UNSUPPORTED = "unsupported"
-    """Its evidence does not carry it; kept because `reject_unsupported` is off."""
+    """Its evidence does not support it; stored because `reject_unsupported` is off."""
     UNVERIFIED = "unverified"
-    """Nobody knows: the gate was off, or could not measure it in time."""
+    """Unknown: the gate was off, or could not measure it in time."""
     QUEUED = "queued"
-    """Waits to be verified, and is not remembered before it is."""
+    """Waits for verification, and is not remembered before that."""
 
 
 class Refusal(StrEnum):
-    """Why a fact is rejected, in the words of SPEC-08.16."""
+    """Reason for the rejection of a fact, in the terms of SPEC-08.16."""
 
     NOT_GROUNDED = "ErrFactNotGrounded"
     CONTRADICTED = "ErrFactContradicted"
@@ -45,10 +45,10 @@ class Refusal(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """What the gate goes by: bits a fact may lack, and the least confidence it must keep.
+    """Thresholds of the gate: bits a fact may lack, and the least confidence it must keep.
 
-    Without `reject_unsupported` a fact that its evidence does not carry is kept, with what its
-    evidence pays for as its confidence; one that its evidence opposes is rejected all the same.
+    Without `reject_unsupported` an unsupported fact is stored, with the confidence that its
+    evidence supports; a contradicted one is rejected all the same.
     """
 
     gap_threshold_bits: float = 2.0
@@ -64,9 +64,9 @@ class GatePolicy:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What becomes of a fact: kept in a `state` with a `confidence`, or refused.
+    """Decision about a fact: stored in a `state` with a `confidence`, or rejected.
 
-    `reason` names the rule that decided. `queue` says whether it is verified again later.
+    `reason` names the deciding rule. `queue` is true if it is verified again later.
     """
 
     reason: str
@@ -77,10 +77,10 @@ class GateDecision:
 
 
 def decide_admission(verdict: Verdict, rules: GatePolicy) -> GateDecision:
-    """Return what becomes of a fact, given the verdict on it; the first rule that applies decides.
+    """Return the decision about a fact, given its verdict; the first applicable rule decides.
 
-    `verdict.budget.target` is the confidence the fact was stated with. What was not measured is
-    neither accepted nor rejected: see `unmeasured`.
+    `verdict.budget.target` is the stated confidence of the fact. An unmeasured fact is neither
+    accepted nor rejected: see `unmeasured`.
     """
     stated = verdict.budget.target
     if isinstance(verdict.p1, Unmeasured):
@@ -105,14 +105,14 @@ def _by_budget(stated: float, required: float, observed: float, rules: GatePolic
 
 
 def support_ratio(required_bits: float, observed_bits: float) -> float:
-    """Return which share of the bits required was observed, in [0, 1] (SPEC-08.17).
+    """Return the observed share of the required bits, in [0, 1] (SPEC-08.17).
 
-    Where none are required it is 1, unless the evidence moved belief down.
+    If none are required it is 1, or 0 where the evidence lowers the probability.
 
-        >>> paid_share(2.0, 1.0)
-        0.5
-        >>> paid_share(0.0, 0.0)
-        1.0
+    >>> support_ratio(2.0, 1.0)
+    0.5
+    >>> support_ratio(0.0, 0.0)
+    1.0
     """
     if required_bits == 0:
         return 1.0 if observed_bits >= 0 else 0.0
@@ -120,21 +120,21 @@ def support_ratio(required_bits: float, observed_bits: float) -> float:
 
 
 def unmeasured(reason: UnmeasuredReason, stated: float) -> GateDecision:
-    """Return what becomes of a fact that could not be measured: it is verified later.
+    """Return the decision about a fact that could not be measured: it is verified later.
 
-    Until then it is kept with a reduced confidence; after a rate limit it is not kept.
+    Until then it is stored with a reduced confidence; after a rate limit it is only queued.
     """
     state = FactState.QUEUED if reason is UnmeasuredReason.RATE_LIMITED else FactState.UNVERIFIED
     return GateDecision(reason.value, stated * REDUCTION, state, queue=True)
 
 
 def without_evidence(rules: GatePolicy) -> GateDecision:
-    """Return what becomes of a fact that comes with nothing to verify it against."""
+    """Return the decision about a fact without evidence."""
     return _not_grounded(REJECTED_WITHOUT_EVIDENCE, 0.0, rules)
 
 
 def accept_unverified(stated: float) -> GateDecision:
-    """Return what becomes of a fact while the gate is off: it is kept as it is, unverified."""
+    """Return the decision about a fact while the gate is off: stored as it is, unverified."""
     return GateDecision(GATE_OFF, stated, FactState.UNVERIFIED)
 
 

@@ -1,4 +1,4 @@
-"""Facts and what became of them as JSON objects."""
+"""JSON documents of facts, and of the results of memory operations."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def one_document(fact: Fact, links: Iterable[Link]) -> Document:
 
 
 def remembered_document(done: RememberResult) -> Document:
-    """Return what became of a fact as the document `veridical.remembered/1`."""
+    """Return the result of remembering a fact as the document `veridical.remembered/1`."""
     error = done.error
     status = getattr(error, "status", None)
     return {
@@ -73,17 +73,17 @@ def remembered_document(done: RememberResult) -> Document:
 
 
 def pending_document(pending: Iterable[Pending]) -> Document:
-    """Return what waits as the document `veridical.pending/1`."""
+    """Return the pending facts as the document `veridical.pending/1`."""
     rows = [asdict(each) | {"due": each.due.isoformat()} for each in pending]
     return {"schema": "veridical.pending/1", "pending": rows}
 
 
 def rejections_document(rejections: Iterable[FactRejection]) -> Document:
-    """Return what was rejected as the document `veridical.rejections/1`."""
+    """Return the rejections as the document `veridical.rejections/1`."""
     rows = [asdict(each) | {"created": each.created.isoformat()} for each in rejections]
     return {"schema": "veridical.rejections/1", "rejections": rows}
 
 
 def worked_document(worked: QueueResult) -> Document:
-    """Return what became of the queue as the document `veridical.worked/1`."""
+    """Return the result of a run over the queue as the document `veridical.worked/1`."""
     return {"schema": "veridical.worked/1", **worked.to_dict()}

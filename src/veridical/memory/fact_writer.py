@@ -1,4 +1,4 @@
-"""What the gate decides, put into effect: facts are stored, moved up, queued or refused."""
+"""Execution of gate decisions: facts are stored, promoted, queued or rejected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TIERS = list(Tier)
 
 
 class FactWriter:
-    """Lets facts into the memory, and up its tiers."""
+    """Writer of facts, by the decisions of the gate."""
 
     def __init__(
         self, facts: MemoryTables, queue: MemoryQueue, checker: Checker, waiting: Waiting
@@ -56,10 +56,10 @@ class FactWriter:
         rests_on: tuple[str, ...],
         started: float,
     ) -> RememberResult:
-        """Store a fact if its evidence carries it; `started` is when its time began.
+        """Store a fact if the gate accepts it; `started` is the start of its time limit.
 
-        One that is there already is verified again unless it is verified, and stays one. What
-        cannot be written because the store is locked waits beside it.
+        A known fact is verified again unless it is verified, and is not stored twice. A fact that
+        cannot be written because the store is locked waits in a file beside it.
         """
         key = same_key(said, given, rests_on)
         try:
@@ -83,7 +83,7 @@ class FactWriter:
         return self._written(said, given, rests_on, result, key)
 
     def _undecided(self, said: FactInput) -> GateResult:
-        """Return what becomes of a fact whose evidence and like cannot be read now."""
+        """Return the result for a fact whose evidence and related facts cannot be read now."""
         gate = self._checker.gate
         stated = UNSTATED if said.stated is None else said.stated
         if gate is None:
@@ -94,7 +94,7 @@ class FactWriter:
         return GateResult(GateDecision(STORE_LOCKED, reduced, FactState.UNVERIFIED, queue=True))
 
     def _again(self, fact: Fact, tier: Tier, started: float) -> RememberResult:
-        """Return what becomes of a fact that is there already."""
+        """Return the result for a fact that is stored already."""
         goal = max(fact.tier, tier, key=_TIERS.index)
         if goal == fact.tier and (fact.state is FactState.VERIFIED or self._checker.gate is None):
             return replace(_kept(fact, None), verification=fact.verification)
@@ -133,9 +133,9 @@ class FactWriter:
         return _kept(_fact(new) if same is None else self._checker.fact(same), result)
 
     def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> str | None:
-        """Write a fact; return the id of the same one if somebody else has just written it.
+        """Write a fact; return the id of the same fact if another writer has just stored it.
 
-        What it contradicts may be gone meanwhile, what it rests on may not.
+        Contradicted facts may be gone meanwhile; facts it rests on may not.
         """
         put = self._facts.put(new)
         if gone := put.missing.intersection(rests_on):
@@ -146,15 +146,15 @@ class FactWriter:
         return put.same
 
     def _note(self, row: Row) -> None:
-        """Log and record a rejection; one that cannot be recorded is a rejection all the same."""
+        """Log and record a rejection; a failure to record it changes nothing."""
         logger.info("a fact was rejected: %s, %s", row["error"], row["reason"])
         try:
             self._queue.reject(row)
         except StoreError as error:
-            logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its trace says no more
+            logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its traceback adds nothing
 
     def promote(self, fact: Fact, goal: Tier, started: float) -> RememberResult:
-        """Move a fact up if its evidence carries it; see `Memory.promote`."""
+        """Move a fact up if the gate accepts it; see `Memory.promote`."""
         if self._checker.gate is None:
             self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
             pending = any(row["id"] == fact.id for row in self._queue.rows())
@@ -168,7 +168,7 @@ class FactWriter:
                 fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
             )
             logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
-            if fact.state is FactState.QUEUED:  # it was never let in
+            if fact.state is FactState.QUEUED:  # it was never accepted
                 self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
                 return _rejected(result)
             self._settle(fact, Settled(changes=changes, rejection=note))
@@ -187,7 +187,7 @@ class FactWriter:
 
 
 def _fact(new: NewFact) -> Fact:
-    """Return the fact that a row is of."""
+    """Return the fact of a row."""
     named = [{"role": role, "name": name} for role, _, name in new.roles]
     return to_fact(new.fact | {"roles": named, "provenance": new.origins})
 
@@ -222,7 +222,7 @@ def _rejected(result: GateResult) -> RememberResult:
 
 
 def _waiting(result: GateResult) -> Row | None:
-    """Return the row of the queue for a fact that is to be verified later."""
+    """Return the queue row of a fact that is to be verified later."""
     if not result.decision.queue:
         return None
     return new_queue_row(result.decision.reason, wait_s=result.retry_after_s or 0.0)

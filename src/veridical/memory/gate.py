@@ -1,4 +1,4 @@
-"""The gate of a memory: verifies facts before they are stored, and never waits beyond its time."""
+"""Memory gate: verification of facts before they are stored, within a time limit."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TIMEOUT_S = 2.0
-"""Seconds that verifying a fact may take before it is stored without (SPEC-08.38)."""
+"""Time limit of a verification in seconds; after it a fact is stored unverified (SPEC-08.38)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What the gate decided about a fact, and what it measured; None if it measured nothing.
+    """Decision about a fact, with its measurements (None: nothing was measured).
 
-    `retry_after_s` is how many seconds the backend asked to wait, if it did.
+    `retry_after_s` is the number of seconds the backend asked to wait, if it did.
     """
 
     decision: GateDecision
@@ -65,7 +65,7 @@ class GateResult:
 
 @dataclass(slots=True)
 class _Found:
-    """What is known so far, for whoever stops waiting."""
+    """Measurements so far, available also after a timeout."""
 
     verdict: Verdict | None = None
     conflicts: tuple[Conflict, ...] = ()
@@ -75,7 +75,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is to be measured: a fact, its evidence, and what is remembered already."""
+    """Input of a measurement: a fact, its evidence, and stored facts."""
 
     text: str = field(repr=False)
     sources: Sources
@@ -85,11 +85,11 @@ class _Asked:
 
 
 class MemoryGate:
-    """Decides about facts by their evidence: see `veridical.memory.decision.decide`.
+    """Gate that decides about facts by their evidence: see `decision.decide_admission`.
 
     `verifier` verifies a fact against its evidence, `backend` compares it with facts in memory;
-    both work in a thread of the gate. `policy` is by default the verifier's, `rules` are those of
-    the policy. Threads may share a gate; close it when it is no longer needed.
+    both work in a thread of the gate. `policy` is by default the verifier's, `rules` are from
+    the policy. Threads may share a gate; close it after use.
 
         gate = MemoryGate(verifier, backend)
         gate.check("It has eight lanes.", {"S1": "It carries eight lanes."}, 0.9).decision
@@ -115,7 +115,7 @@ class MemoryGate:
         self._loops = DeadlineRunner()
 
     def stated(self, confidence: float | None) -> float:
-        """Return the confidence a fact is held to: what is stated, else that of the policy."""
+        """Return the target confidence of a fact: the stated one, else that of the policy."""
         return self._policy.target_confidence if confidence is None else confidence
 
     def check(
@@ -127,10 +127,10 @@ class MemoryGate:
         others: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
     ) -> GateResult:
-        """Return what is to become of a fact, after at most `timeout_s` seconds.
+        """Return the decision about a fact, after at most `timeout_s` seconds.
 
-        `others` are facts in memory, by id, that the fact might contradict; what contradicts is
-        reported and decides nothing. What goes wrong in verifying is a decision, too. `InputError`
+        `others` are facts in memory, by id, that the fact might contradict; contradictions are
+        reported and decide nothing. A failure of the verification is a decision, too. `InputError`
         if the text or the sources cannot be checked.
         """
         started = perf_counter()
@@ -155,9 +155,9 @@ class MemoryGate:
         )
 
     def warm_up(self, seconds: float = 60.0) -> None:
-        """Verify something once, so that the first fact need not wait until a model is loaded.
+        """Verify a probe, so that the first fact need not wait until a model is loaded.
 
-        With a backend that is a service this is a request. What goes wrong shows later.
+        With a remote backend this is a request. Failures are ignored; they recur at the first fact.
         """
         with suppress(Exception):
             probe = partial(self._verifier.verify, "It is warm.", {"S1": "It is warm."})
@@ -168,7 +168,7 @@ class MemoryGate:
         self._loops.close()
 
     def _run(self, asked: _Asked, seconds: float) -> UnmeasuredReason | None:
-        """Measure; return why that did not come to its end, if it did not."""
+        """Measure; return the reason if the measurement did not complete."""
         try:
             self._loops.run(partial(self._measure, asked), seconds)
         except InputError:
@@ -176,7 +176,7 @@ class MemoryGate:
         except DeadlineError:
             logger.warning("a fact was not verified within %g s", seconds)
             return UnmeasuredReason.TIMEOUT
-        except Exception as error:  # noqa: BLE001 -- what breaks the verifier must not break the host
+        except Exception as error:  # noqa: BLE001 -- a failure of the verifier must not break the host
             logger.warning("a fact could not be verified: %s", type(error).__name__)
             return UnmeasuredReason.BACKEND_ERROR
         return None
@@ -189,7 +189,7 @@ class MemoryGate:
             await self._compare(asked)
 
     async def _compare(self, asked: _Asked) -> None:
-        """Read the fact against those in memory, both ways: each has to contradict the other."""
+        """Compare the fact with the stored ones in both directions: both must contradict."""
         new = Claim.of_text(asked.text, "new")
         pairs = [Pair(new, Claim.of_text(text, key)) for key, text in asked.others.items()]
         queries = [

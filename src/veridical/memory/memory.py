@@ -1,4 +1,4 @@
-"""`Memory`: what remembers, finds, links and forgets."""
+"""Memory of facts: the public interface to remember, search, link and retract them."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ logger = logging.getLogger(__name__)
 
 _TIERS = list(Tier)
 LOCK_SHARE = 0.25
-"""Of the time for a fact, how much may be spent on waiting until the database can be read."""
+"""Share of a fact's time limit for waiting until the database can be read."""
 
 LOCK_GRACE_S = 0.05
-"""Seconds that a call waits to write down what waited for the lock before it."""
+"""Seconds that a call waits to write down facts that waited for the lock."""
 
 _REMEMBERED = tuple(state for state in FactState if state is not FactState.QUEUED)
 
@@ -73,7 +73,7 @@ class Memory:
     `store` is a URL or a `Store`. With a `gate` facts are verified before they are stored; without
     one they are stored unverified. `similar` needs `embeddings`. The calls block; `aremember` is
     for async programs. Close it, or use it as a context manager. Methods may raise `StoreError`,
-    and `InputError` for what is no fact, or an id that does not exist.
+    and `InputError` for an invalid fact or an id that does not exist.
 
         with Memory("sqlite:///memory.db", gate) as memory:
             done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
@@ -108,7 +108,7 @@ class Memory:
 
     @property
     def gate(self) -> MemoryGate | None:
-        """Who verifies facts; None if the gate is off."""
+        """Gate that verifies facts; None if it is off."""
         return self._checker.gate
 
     def __enter__(self) -> Self:
@@ -125,7 +125,7 @@ class Memory:
             call()
 
     def on_close(self, call: Callable[[], object]) -> None:
-        """Have something closed with this memory, after its gate."""
+        """Register a call for `close`, after the gate is stopped."""
         self._closing.append(call)
 
     # --- remembering -------------------------------------------------------------------------
@@ -144,14 +144,14 @@ class Memory:
         valid_to: datetime | None = None,
         strict: bool = False,
     ) -> RememberResult:
-        """Store a fact if its evidence carries it, and say what became of it.
+        """Store a fact if the gate accepts it, and return the result.
 
         `sources` are its evidence, and so are the facts it `depends_on` (ids) as far as these are
-        verified. `about` are the entities it is about: names, or (role, name). `confidence` (0 to
-        1) is what whoever states it states. With `strict` what is not kept is raised:
-        `FactNotGrounded`, `FactContradicted`, or the `StoreError` of a database that cannot be
-        written. A fact that is there already, by its text and evidence, is not stored again. Where
-        another program locks the database it is `queued`, in a file beside it (`store_locked`).
+        verified. `about` are its entities: names, or (role, name). `confidence` (0 to 1) is the
+        stated confidence. With `strict` a fact that is not stored raises: `FactNotGrounded`,
+        `FactContradicted`, or the `StoreError` of a database that cannot be written. A known fact,
+        by its text and evidence, is not stored again. Where another program locks the database it
+        is `queued`, in a file beside it (`store_locked`).
         """
         started = perf_counter()
         said = statement(
@@ -173,7 +173,7 @@ class Memory:
             with within(self._seconds - (perf_counter() - started - opened)):
                 done = self._admission.remember(said, given, rests_on, started + opened)
         except StoreError as error:
-            logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its trace says no more
+            logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its traceback adds nothing
             done = RememberResult(FactOutcome.FAILED, "store_error", 0.0, error=error)
         if strict and done.error is not None:
             raise done.error
@@ -181,13 +181,13 @@ class Memory:
 
     @property
     def _seconds(self) -> float:
-        """Seconds that `remember` may take."""
+        """Time limit of `remember` in seconds."""
         return TIMEOUT_S if self.gate is None else self.gate.timeout_s
 
     def _opened(self) -> float:
-        """Write down what waited, and return the seconds that making the database took.
+        """Write down waiting facts, and return the seconds that creating the database took.
 
-        No time of the gate is spent on making or migrating it. A lock in the way is no error here.
+        Creating or migrating it does not count for the gate's time limit. A lock is no error here.
         """
         if self._store.ready:
             self._write_down()
@@ -203,7 +203,7 @@ class Memory:
         return made
 
     def _write_down(self) -> None:
-        """Write into the database what waited for its lock, if it is not locked now."""
+        """Write the facts that waited for the database's lock, if it is not locked now."""
         with suppress(StoreLockedError), within(LOCK_GRACE_S):
             self._waiting.write_down(self._facts)
 
@@ -213,7 +213,7 @@ class Memory:
         sources: Sources | None = None,
         **arguments: Any,  # noqa: ANN401 -- those of `remember`
     ) -> RememberResult:
-        """Do as `remember` does, with the same arguments, without blocking the event loop."""
+        """Call `remember` with the same arguments, without blocking the event loop."""
         call = partial(self.remember, text, sources, **arguments)
         return await anyio.to_thread.run_sync(call, abandon_on_cancel=True)
 
@@ -237,12 +237,13 @@ class Memory:
         everything: bool = False,
         limit: int = 100,
     ) -> list[Fact]:
-        """Return what is remembered and valid now (or `at` a time), the newest first.
+        """Return the remembered facts valid now (or `at` a time), the newest first.
 
         A fact has all the words of `text` (the best match comes first then) and is about every
-        `entity`. `source` is the id or the hash of a source. `states` picks by how far facts can be
-        relied on; what is queued is remembered only once it is verified, and has to be asked for.
-        With `everything` facts come that are queued, retracted or not valid now, too.
+        `entity`. `source` is the id or the hash of a source. `states` filters by degree of
+        verification; queued facts are not remembered before they are verified, and are returned
+        only by `states` or `everything`. With `everything` queued, retracted and currently invalid
+        facts are included.
         """
         self._write_down()
         sought = [] if text is None else words(text)
@@ -267,10 +268,10 @@ class Memory:
     def similar(
         self, text: str, *, entity: str | Iterable[str] = (), limit: int = 20
     ) -> list[Match]:
-        """Return what is remembered and valid now, the closest in meaning to a text first.
+        """Return the remembered facts valid now, the closest in meaning to a text first.
 
-        The first call, and the first after facts were added, has their vectors made.
-        `ConfigurationError` without an embedding model, `BackendError` if it cannot be asked.
+        The first call, and the first after facts were added, computes their vectors.
+        `ConfigurationError` without an embedding model, `BackendError` if it fails.
         """
         ensure_text(text, "the text to look for")
         if self._semantic is None:
@@ -284,7 +285,7 @@ class Memory:
     # --- changing ----------------------------------------------------------------------------
 
     def link(self, source: str, label: str, target: str) -> None:
-        """Link two facts by their ids; what is linked by "depends_on" is retracted together."""
+        """Link two facts by id; a fact linked by "depends_on" is retracted with its target."""
         ensure_storable(label, "a label")
         if missing := self._facts.link(source, label, target):
             raise no_fact(missing.pop())
@@ -295,19 +296,19 @@ class Memory:
         return [to_link(row) for row in self._facts.links(fact_id)]
 
     def retract(self, fact_id: str) -> list[Fact]:
-        """Retract a fact and all that depends on it; return what was retracted by this."""
+        """Retract a fact and all its dependents; return the facts retracted by this call."""
         self.get(fact_id)
         ids = self._facts.retract(fact_id, datetime.now(UTC))
         found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
         return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
 
     def promote(self, fact_id: str, tier: str, *, strict: bool = False) -> RememberResult:
-        """Move a fact to a higher tier, if the gate lets it through now.
+        """Move a fact to a higher tier, if the gate accepts it now.
 
-        Rejected, it stays in its tier and is no longer one that is verified; one that is queued,
-        and so was never let in, is removed. What cannot be measured now stays, too, and goes up
-        when it is verified. With the gate off it goes up as it is. With `strict` a rejection is
-        raised.
+        A rejected fact stays in its tier and is no longer verified; a rejected queued fact, which
+        was never accepted, is removed. A fact that cannot be measured now stays, too, and is
+        promoted when it is verified. With the gate off it is promoted without verification. With
+        `strict` a rejection is raised.
         """
         fact, goal = self.get(fact_id), as_tier(tier)
         if fact.retracted is not None:
@@ -321,7 +322,7 @@ class Memory:
             raise done.error
         return done
 
-    # --- what waits, what was rejected -------------------------------------------------------
+    # --- queue and rejections ----------------------------------------------------------------
 
     def verify_pending(
         self,
@@ -331,11 +332,11 @@ class Memory:
         timeout_s: float = 30.0,
         watch: Callable[[str, GateDecision], object] | None = None,
     ) -> QueueResult:
-        """Verify what waits and is due, `limit` facts at most, and say what became of it.
+        """Verify due pending facts, `limit` at most, and return counts of the results.
 
-        With `early` also what is not due yet, and what was given up. Any number of workers may do
-        this at once: a fact is verified by one of them. A fact may take `timeout_s` seconds here.
-        `watch` is called for each fact, with its count in `QueueResult` and the decision.
+        With `early` also facts that are not due yet, or were given up. Any number of workers may
+        do this at once: a fact is verified by one of them. A fact may take `timeout_s` seconds
+        here. `watch` is called for each fact, with its count in `QueueResult` and the decision.
         `ConfigurationError` if the gate is off.
         """
         self._write_down()
@@ -350,9 +351,9 @@ class Memory:
         )
 
     def pending(self) -> list[Pending]:
-        """Return what waits to be verified: what is due first, what was given up last.
+        """Return the pending facts: by due time, given-up ones last.
 
-        What waits for the database's lock comes first, with the reason `store_locked`.
+        Facts that wait for the database's lock come first, with the reason `store_locked`.
         """
         self._write_down()
         locked_out = [
@@ -362,7 +363,7 @@ class Memory:
         return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
 
     def rejections(self, *, limit: int = 100) -> list[FactRejection]:
-        """Return what was rejected, the newest first: hashes and figures, no text."""
+        """Return the rejections, the newest first: hashes and figures, no text."""
         return [to_rejection(row) for row in self._queue.rejections(limit)]
 
 

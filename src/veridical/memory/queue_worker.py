@@ -1,4 +1,4 @@
-"""Working off the queue: each fact by one worker, again after a while if it cannot be measured."""
+"""Worker of the verification queue: each fact by one worker, with retries after a delay."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 CONTRADICTS = "contradicts"
-"""The label of a link to a fact that was in memory already when it was contradicted."""
+"""Label of a link to an older fact that the new one contradicts."""
 
 MOST_ATTEMPTS = 5
-"""How often a fact is tried before it is given up."""
+"""Attempts before a fact is given up."""
 
 FIRST_WAIT_S = 30.0
 """Seconds until a fact is tried for the second time; each further wait is four times as long."""
 
 LEASE_S = 60.0
-"""Seconds for which a fact is its worker's, beyond the time it may take to verify it.
+"""Seconds of a worker's claim on a fact, beyond the time limit of its verification.
 
-That long others leave alone what a worker had claimed that was killed.
+The facts of a killed worker are free for others after that time.
 """
 
 _TIERS = list(Tier)
 
 
-def drain(  # noqa: PLR0913 -- what it works on, and how far
+def drain(  # noqa: PLR0913 -- the worker's parts and its limits
     facts: MemoryTables,
     queue: MemoryQueue,
     checker: Checker,
@@ -55,7 +55,7 @@ def drain(  # noqa: PLR0913 -- what it works on, and how far
     timeout_s: float,
     watch: Callable[[str, GateDecision], object] | None,
 ) -> QueueResult:
-    """Verify what waits; see `Memory.verify_pending`."""
+    """Verify pending facts; see `Memory.verify_pending`."""
     if checker.gate is None:
         msg = "the memory has no gate to verify anything"
         hint = "Set hallucination.enabled and hallucination.memory_gate.enabled to true"
@@ -80,7 +80,7 @@ def drain(  # noqa: PLR0913 -- what it works on, and how far
 
 
 class _Work:
-    """What one worker does with one fact."""
+    """Verification of one queued fact by one worker."""
 
     def __init__(
         self, facts: MemoryTables, queue: MemoryQueue, checker: Checker, worker: str
@@ -91,9 +91,9 @@ class _Work:
         self._worker = worker
 
     def on(self, row: Row, timeout_s: float) -> tuple[str, GateDecision | None]:
-        """Verify a fact and write down what came out; return the name of its count, and why.
+        """Verify a fact and write the result; return the name of its count, and the decision.
 
-        What was lost has no reason.
+        A lost fact has no decision.
         """
         found = self._facts.find(Filter(ids=[row["id"]], limit=1))
         if not found:
@@ -106,7 +106,7 @@ class _Work:
         return name, result.decision
 
     def _verified(self, fact: Fact, timeout_s: float) -> tuple[GateResult, int]:
-        """Return what the gate says, and how many texts there were to verify the fact against."""
+        """Return the gate's result, and the number of texts in the fact's evidence."""
         started = perf_counter()
         try:
             evidence = self._checker.evidence_of(fact)
@@ -120,7 +120,7 @@ class _Work:
 
 
 def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[str, Settled]:
-    """Return what becomes of a fact of the queue, and the name of its count."""
+    """Return the name of the count and the change of a queued fact."""
     decision = result.decision
     if decision.queue:
         return _retried(row, result)

@@ -1,4 +1,4 @@
-"""Facts <-> rows: what is handed in is looked at here, before anything is measured or written."""
+"""Conversion of facts to database rows and back, with validation of the input."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 Entity: TypeAlias = str | Participant | tuple[str, str]
 
 LONGEST_FACT = 20_000
-"""Characters that the text of a fact may have: it is one assertion, its evidence may be long."""
+"""Limit of a fact's text in characters: it is one assertion, its evidence may be long."""
 
 LONGEST_NAME = 500
-"""Characters that the name of an entity, a role, a relation or a source may have."""
+"""Limit of a name in characters: of an entity, a role, a relation or a source."""
 
 _LONGEST_WORD = 100
 _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
@@ -51,7 +51,7 @@ _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 
 @dataclass(frozen=True, slots=True)
 class FactInput:
-    """A fact as it is handed in, looked at and found to be one."""
+    """Validated input for a fact."""
 
     text: str = field(repr=False)
     participants: tuple[Participant, ...] = ()
@@ -63,7 +63,7 @@ class FactInput:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What the entities are recognised by, in order."""
+        """Normalised keys of the entities, in order."""
         return tuple(entity_key(each.entity) for each in self.participants)
 
 
@@ -77,7 +77,7 @@ def statement(  # noqa: PLR0913 -- what a fact consists of
     valid_from: datetime | None,
     valid_to: datetime | None,
 ) -> FactInput:
-    """Return a fact as it is handed in; `InputError` if it is none."""
+    """Return validated input for a fact; `InputError` if it is invalid."""
     ensure_storable(text, "the fact", LONGEST_FACT)
     if relation is not None:
         ensure_storable(relation, "the relation")
@@ -104,7 +104,7 @@ def as_tier(tier: str) -> Tier:
 
 
 def ensure_storable(text: object, what: str, longest: int = LONGEST_NAME) -> None:
-    """Raise `TextError` unless it is text that either database can hold."""
+    """Raise `TextError` unless it is text that SQLite and PostgreSQL can hold."""
     ensure_text(text, what)
     if "\0" in str(text):
         msg = f"{what} holds a NUL"
@@ -130,18 +130,18 @@ def _participant(entity: Entity) -> Participant:
 
 
 def entity_key(name: str) -> str:
-    """Return what an entity is recognised by: its name, without case and typography."""
+    """Return the key of an entity: its name, without case and typography."""
     return normalise(name).text or name.strip()
 
 
 def words(text: str) -> list[str]:
-    """Return the words by which a text is found."""
+    """Return the search words of a text."""
     found = _WORD.findall(normalise(text).text)
     return list(dict.fromkeys(word[:_LONGEST_WORD] for word in found))
 
 
 def in_utc(moment: datetime | None) -> datetime | None:
-    """Return a time in UTC; `InputError` if it does not say which time zone it is in."""
+    """Return a time in UTC; `InputError` if it has no time zone."""
     if moment is None:
         return None
     if moment.tzinfo is None:
@@ -154,9 +154,9 @@ def in_utc(moment: datetime | None) -> datetime | None:
 
 
 def same_key(said: FactInput, sources: Mapping[str, Source], rests_on: Iterable[str]) -> str:
-    """Return what makes a fact the same as another: its text, read alike, and its evidence.
+    """Return the key for the identity of a fact: its normalised text and its evidence.
 
-    So do its relation, who it is about and when it is valid; its tier and confidence do not.
+    Relation, entities and validity are part of it, tier and confidence are not.
     """
     parts = [
         normalise(said.text).text,
@@ -190,7 +190,7 @@ def fact_row(
 
 
 def decided(decision: GateDecision, verification: Verification | None) -> Row:
-    """Return the columns that say what was decided about a fact."""
+    """Return the columns of the decision about a fact."""
     state = decision.state or FactState.UNSUPPORTED
     return {
         "state": state.value,
@@ -201,7 +201,7 @@ def decided(decision: GateDecision, verification: Verification | None) -> Row:
 
 
 def origins(sources: Mapping[str, Source], result: GateResult | None) -> list[Row]:
-    """Return the rows of a fact's provenance: each source, with the places that decided."""
+    """Return the rows of a fact's provenance: each source, with the deciding spans."""
     spans: dict[str, list[tuple[int, int]]] = {}
     for found in result.verdict.evidence if result and result.verdict else ():
         spans.setdefault(found.source, []).append((found.span.start, found.span.end))
@@ -224,7 +224,7 @@ def rejection_row(  # noqa: PLR0913 -- one per column
     origin: str,
     fact: str | None = None,
 ) -> Row:
-    """Return the row that notes a rejection; no text."""
+    """Return the row of a rejection; no text."""
     found = result.verification
     return {
         "created": datetime.now(UTC),
@@ -277,7 +277,7 @@ def to_link(row: Mapping[str, Any]) -> Link:
 
 
 def to_pending(row: Mapping[str, Any]) -> Pending:
-    """Return what waits."""
+    """Return a pending fact."""
     return Pending(
         fact=row["id"],
         reason=row["reason"],
@@ -306,5 +306,5 @@ def _verification(found: dict[str, Any] | None) -> Verification | None:
 
 
 def _utc(moment: datetime) -> datetime:
-    # SQLite keeps no time zone, PostgreSQL gives its own; what was written is UTC.
+    # SQLite keeps no time zone, PostgreSQL gives its own; times are written in UTC.
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

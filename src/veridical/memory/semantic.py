@@ -1,8 +1,8 @@
-"""Facts that mean what a text means, whatever their words: by the vectors of an embedding model.
+"""Semantic search for facts, by the vectors of an embedding model.
 
-Vectors are made when they are first looked for, not when a fact is written: no writer waits for
-them, and another model finds its own. All of them are compared, which is exact: 10,000 facts take
-milliseconds, the vectors of their texts took longer.
+Vectors are made by the first search, not when a fact is written: no writer waits for them, and a
+change of model needs no migration. The search is exhaustive, hence exact: 10,000 facts take
+milliseconds, far less than computing their vectors.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ AT_ONCE = 64
 """Texts in one request."""
 
 PATIENCE_S = 120.0
-"""Seconds that one request may take, if the model sets itself no limit."""
+"""Time limit of one request in seconds, if the model has none of its own."""
 
 _NOT_THE_TEXTS = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.RATE_LIMITED})
 
 
 class Semantic:
-    """Finds facts by their meaning."""
+    """Semantic search over facts."""
 
     def __init__(self, store: Store, model: EmbeddingModel) -> None:
         self._table = VectorTable(store)
@@ -51,13 +51,13 @@ class Semantic:
         self._loops = DeadlineRunner()
 
     def close(self) -> None:
-        """Stop the thread that asks."""
+        """Stop the thread of the model's calls."""
         self._loops.close()
 
     def nearest(self, text: str, wanted: Filter) -> list[tuple[str, float]]:
         """Return ids of facts with their cosine similarity (-1 to 1) to a text, the nearest first.
 
-        `BackendError` if the model cannot be asked.
+        `BackendError` if the model fails.
         """
         sought = self._units([text])
         if isinstance(sought, Unmeasured):
@@ -75,7 +75,7 @@ class Semantic:
         return [(ids[number], float(alike[number])) for number in first]
 
     def _complete(self) -> None:
-        """Make the vectors that are not there yet; facts that the model refuses have none."""
+        """Compute missing vectors; facts that the model refuses have none."""
         refused: set[int] = set()
         while texts := self._table.missing(self._name, AT_ONCE, refused):
             made = self._made(texts)
@@ -85,9 +85,9 @@ class Semantic:
             logger.warning("the embedding model refused %d facts: too long?", len(refused))
 
     def _made(self, texts: dict[int, str]) -> dict[int, bytes]:
-        """Return the vectors of texts; asked one by one if the model does not take them together.
+        """Return the vectors of texts; computed one by one if the model refuses the batch.
 
-        It is known to work: what it refuses alone is its own fault, unless that is everything.
+        The model is known to work: a text refused alone is at fault itself, unless all are refused.
         """
         made = self._units(list(texts.values()))
         if not isinstance(made, Unmeasured):
@@ -103,7 +103,7 @@ class Semantic:
         return found
 
     def _units(self, texts: Sequence[str]) -> NDArray[np.float32] | Unmeasured:
-        """Return a vector of length 1 for each text, little-endian; one of no length stays 0."""
+        """Return a unit vector for each text, little-endian; a zero vector stays 0."""
         try:
             found = self._loops.run(partial(self._embed, texts), PATIENCE_S)
         except DeadlineError:

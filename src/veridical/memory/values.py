@@ -1,4 +1,4 @@
-"""What a memory takes and gives: facts, what became of them, what waits, what was rejected."""
+"""Values of the memory: facts, results, pending facts and rejections."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 class FactNotGrounded(FactRejectedError):  # noqa: N818 -- the name of SPEC-08.16
-    """The evidence of a fact does not carry it."""
+    """Raised when the evidence of a fact does not support it."""
 
     status = Refusal.NOT_GROUNDED
 
 
 class FactContradicted(FactRejectedError):  # noqa: N818 -- named like the other
-    """The evidence of a fact opposes it."""
+    """Raised when the evidence of a fact contradicts it."""
 
     status = Refusal.CONTRADICTED
 
 
 class Tier(StrEnum):
-    """How long a fact is meant to be remembered; the order is that of promotion."""
+    """Intended retention of a fact; the order is that of promotion."""
 
     TASK = "task"
     SESSION = "session"
@@ -36,7 +36,7 @@ class Tier(StrEnum):
 
 
 class FactOutcome(StrEnum):
-    """What became of a fact that was to be remembered, promoted or verified."""
+    """Outcome of remembering, promoting or verifying a fact."""
 
     STORED = "stored"
     QUEUED = "queued"
@@ -48,7 +48,7 @@ class FactOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """An entity, and the role it has in a fact; "" for none in particular."""
+    """Entity with its role in a fact; "" for no particular role."""
 
     role: str
     entity: str = field(repr=False)
@@ -56,9 +56,9 @@ class Participant:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a fact is from: a source by its id, and by a hash of its text (SHA-256, hexadecimal).
+    """Source of a fact: its id, and a hash of its text (SHA-256, hexadecimal).
 
-    `start` and `end` are the place that decided about the fact, in code points; None before that.
+    `start` and `end` are the span that decided about the fact, in code points; None before that.
     """
 
     source: str
@@ -69,7 +69,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A fact in memory that contradicts the new one: the smaller of both directions' P."""
+    """Stored fact that contradicts the new one, with the smaller P of both directions."""
 
     fact: str
     probability: float
@@ -77,11 +77,11 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was measured about a fact, and when; None where it was not.
+    """Measurements of a fact and their time; None for anything not measured.
 
-    `conflicts_read` counts the facts in memory that the fact was compared with, and
-    `conflicts_unread` those that came into question and were not: too late, or a failure. `tokens`
-    and `cost_usd` are what all of it took, None where unknown.
+    `conflicts_read` counts the stored facts that the fact was compared with, `conflicts_unread`
+    the candidates left out by timeout or failure. `tokens` and `cost_usd` are totals, None where
+    unknown.
     """
 
     at: str
@@ -107,11 +107,11 @@ class Verification:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something remembered: a relation between entities, said in a text.
+    """Remembered fact: a relation between entities, expressed in a text.
 
-    `stated` is the confidence it was handed in with (None: not said), `confidence` what is left of
-    it. `reason` is the rule that decided about its `state`. Valid from `valid_from` until before
-    `valid_to`, and not at all once `retracted`.
+    `stated` is its stated confidence (None: not stated), `confidence` the supported part of it.
+    `reason` is the rule that decided its `state`. Valid from `valid_from` until before `valid_to`,
+    and not at all once `retracted`.
     """
 
     id: str
@@ -132,13 +132,13 @@ class Fact:
 
     @property
     def entities(self) -> tuple[str, ...]:
-        """The names of the entities, in order."""
+        """Names of the entities, in order."""
         return tuple(each.entity for each in self.participants)
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A fact, and how close it is to what was looked for: cosine similarity, -1 to 1."""
+    """Fact with its cosine similarity to the query, -1 to 1."""
 
     fact: Fact
     similarity: float
@@ -146,10 +146,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class RememberResult:
-    """What became of a fact. `fact` is None if it was rejected, or could not be written.
+    """Result of remembering a fact; `fact` is None if it was rejected or not written.
 
-    `pending` says that it waits in the queue to be verified (again). `error` is what `strict` would
-    have raised. `retracted` are ids of facts that went with one that was rejected.
+    `pending` is true if it waits in the queue for (another) verification. `error` is the exception
+    that `strict` raises. `retracted` are ids of facts retracted with a rejected one.
     """
 
     outcome: FactOutcome
@@ -162,18 +162,18 @@ class RememberResult:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """The facts in memory that contradict this one."""
+        """Stored facts that contradict this one."""
         return self.verification.conflicts if self.verification else ()
 
     @property
     def verified(self) -> bool:
-        """Whether it is remembered, and its evidence carries it."""
+        """True if the fact is remembered and its evidence supports it."""
         return self.fact is not None and self.fact.state is FactState.VERIFIED
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A labelled edge between two facts: `source` `label` `target`."""
+    """Labelled edge between two facts: `source` `label` `target`."""
 
     source: str
     label: str
@@ -182,10 +182,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A fact that waits to be verified.
+    """Fact that waits for verification.
 
-    `tier` is where it goes then (None: it stays), `due` when it is tried again, `attempts` how
-    often it was tried. Given up, it waits for `verify_pending(early=True)`.
+    `tier` is its tier after that (None: unchanged), `due` the time of the next attempt, `attempts`
+    the number of attempts so far. A given-up fact waits for `verify_pending(early=True)`.
     """
 
     fact: str
@@ -198,7 +198,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class FactRejection:
-    """A fact that was rejected, without its text: a hash, counts, and why."""
+    """Rejected fact, without its text: a hash, counts, and the reason."""
 
     number: int
     created: datetime
@@ -219,10 +219,10 @@ class FactRejection:
 
 @dataclass(frozen=True, slots=True)
 class QueueResult:
-    """What became of the queue: counts of facts, and how many still `wait`.
+    """Result of a run over the queue: counts of facts, and how many still `wait`.
 
-    `retried` could not be measured again and are tried later; `given_up` are not, by themselves.
-    `lost` were claimed by this worker, and meanwhile retracted or taken over.
+    `retried` could not be measured again and are due later; `given_up` are not retried
+    automatically. `lost` were claimed by this worker, and meanwhile retracted or taken over.
     """
 
     verified: int = 0

@@ -1,7 +1,7 @@
 """Facts that wait for the database's lock: one file each, beside the database, never locked.
 
-A file is written whole or not at all, and is gone once its fact is in the database. Two processes
-that write the same one down store one fact: it has its id already.
+A file is written whole or not at all, and is deleted once its fact is in the database. Two
+processes that write down the same file store one fact: it has its id already.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STORE_LOCKED = "store_locked"
-"""Why a fact waits that is decided, or could not even be decided, while the store was locked."""
+"""Reason of a fact, decided or not, that waits because the store is locked."""
 
 _TIMES = ("created", "valid_from", "valid_to", "retracted")
 
 
 class Waiting:
-    """The facts in a folder; a server has none, and nothing can wait for it."""
+    """Waiting facts in a folder; a database server has no folder, and no waiting facts."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -57,13 +57,13 @@ class Waiting:
             raise StoreError(msg, hint="Check the folder that store.url names") from None
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows of the facts that wait, the oldest first."""
+        """Yield the rows of the waiting facts, the oldest first."""
         for path in self._files():
             if (new := _read(path)) is not None:
                 yield new.fact
 
     def write_down(self, facts: MemoryTables) -> int:
-        """Write what waits into the database, and return how many facts that were.
+        """Write the waiting facts into the database, and return their number.
 
         `StoreError` if it cannot be written now either: then the rest goes on waiting.
         """
@@ -77,7 +77,7 @@ class Waiting:
                     path.unlink()
         if written:
             logger.info("facts that waited for the store's lock were written: %d", written)
-            with suppress(OSError):  # others may be putting something there
+            with suppress(OSError):  # other processes may be writing there
                 files[0].parent.rmdir()
         return written
 
@@ -87,7 +87,7 @@ class Waiting:
 
 
 def _put(facts: MemoryTables, new: NewFact) -> None:
-    """Write a fact; not if what it rests on was retracted meanwhile."""
+    """Write a fact, unless a fact that it rests on was retracted meanwhile."""
     missing = facts.put(new).missing
     if not missing:
         return

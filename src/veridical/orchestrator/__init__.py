@@ -1,8 +1,10 @@
 """Verification around any function that answers questions: check, retry, annotate or ask.
 
-orchestrator = Orchestrator(generate, verifier, on_failure="retry")
-answer = await orchestrator.process("Who built it?", {"history.md": text})
-print(answer.text)
+    orchestrator = Orchestrator(generate, verifier, on_failure="retry")
+    answer = await orchestrator.process("Who built it?", {"history.md": text})
+    print(answer.text)
+
+Manual: docs/orchestrator.md.
 """
 
 from veridical.core.guidance import guidance

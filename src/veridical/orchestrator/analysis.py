@@ -1,4 +1,4 @@
-"""A trajectory summed up: what verification found, what became of it, and what it cost."""
+"""Summary of a trajectory: verification results, actions and cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUMMARY_SCHEMA = "veridical.trajectory-summary/1"
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """The events of a file; `unreadable` counts other lines, the last of which may be `torn`."""
+    """Events of a file; `unreadable` counts other lines, the last of which may be `torn`."""
 
     events: tuple[Event, ...]
     unreadable: int = 0
@@ -43,7 +43,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Claims over the runs that were verified: in the first attempts, and in what was returned."""
+    """Claims over the verified runs: in the first attempts, and in the returned answers."""
 
     before: int = 0
     after: int = 0
@@ -51,10 +51,10 @@ class Flags:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """USD over those `runs` in which both are known.
+    """Cost in USD over the `runs` in which both parts are known.
 
-    `share` is what verification cost as a part of what generating cost; None where that was nothing
-    or is unknown.
+    `share` is the cost of verification relative to that of generation; None where the latter is 0
+    or unknown.
     """
 
     runs: int = 0
@@ -63,7 +63,7 @@ class Cost:
 
     @property
     def share(self) -> float | None:
-        """Return verification_usd / generation_usd."""
+        """verification_usd / generation_usd."""
         if self.verification_usd is None or not self.generation_usd:
             return None
         return self.verification_usd / self.generation_usd
@@ -74,7 +74,7 @@ class RunTotals:
     """Totals over runs.
 
     `unfinished` runs have no end in the file, `unanswered` ones ended because the first text could
-    not be generated. `verified` runs are those whose answer came out as supported or flagged.
+    not be generated. `verified` runs are those whose answer was supported or flagged.
     """
 
     runs: int
@@ -97,7 +97,7 @@ class RunTotals:
 
 
 def read_trajectory(path: Path) -> EventLog:
-    """Return the events of a file; a line that is none, such as a torn one, is counted.
+    """Return the events of a file; an invalid line, such as a torn one, is counted.
 
     `DocumentError` if the file cannot be read, or if no line of it is an event.
     """
@@ -216,12 +216,12 @@ def _numbers(events: Iterable[Event], key: str) -> list[float]:
 
 
 def _measured(event: Event) -> bool:
-    """Say whether something was verified; what was known of an earlier attempt took no time."""
+    """Return whether claims were verified; a result reused from an earlier attempt took no time."""
     return bool(event.get("outcome")) and bool(_number(event, "latency_ms"))
 
 
 def _failure(event: Event) -> object:
-    """Return the kind of failure of an event; the end of a run mostly repeats what was told."""
+    """Return the kind of failure of an event; the end of a run mostly repeats an earlier one."""
     failure = event.get("failure")
     kind = failure.get("kind") if isinstance(failure, dict) else None
     new = event["event"] != "run_finished" or kind in ("ask_error", "internal_error")

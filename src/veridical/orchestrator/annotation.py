@@ -1,4 +1,4 @@
-"""Marks at the uncertain claims of an answer, and a legend; nothing else in the text changes."""
+"""Annotation of an answer: marks at its uncertain claims, and a legend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _CLAIM_SHOWN = 120
 _EVIDENCE_SHOWN = 200
 _ROW = frozenset({ClaimKind.TABLE_ROW, ClaimKind.HEADING})
-# What a mark must not stand inside of: inline code, links and images, tags and addresses.
+# No mark inside of inline code, links and images, tags and addresses.
 _WHOLE = re.compile(
     r"(?<!`)(?P<ticks>`+)(?!`)[^`\n]+(?P=ticks)(?!`)"
     r"|!?\[[^\[\]\n]*\]\([^()\s]*\)"
@@ -93,7 +93,7 @@ def _place(text: str, verdict: Verdict) -> int | None:
 
 
 def _after_markup(text: str, place: int) -> int:
-    """Return the first place from `place` on that is inside of nothing that would break."""
+    """Return the first place from `place` on that is outside of any markup."""
     closing = _CLOSING.match(text, place)
     place = closing.end() if closing else place
     start = max(text.rfind("\n", 0, place), 0)
@@ -105,7 +105,7 @@ def _after_markup(text: str, place: int) -> int:
 
 
 def _fitted(mark: str, text: str, place: int) -> str:
-    """Return a mark that neither joins the word before it nor makes a link with what follows."""
+    """Return a mark spaced so that it joins no word before it and makes no link after it."""
     before, after = text[place - 1 : place], text[place : place + 1]
     glued = before.isalnum() or before in {"/", "\\", "!"}
     return (" " if glued else "") + mark + (" " if after and after in "([:" else "")

@@ -1,4 +1,4 @@
-"""Calling what others wrote: sync or async, and no longer than it may take."""
+"""Calls of user-supplied functions, sync or async, within a time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def call(function: Callable[P, T | Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what a function returns; one that is not async runs in a thread."""
+    """Return the result of a function; one that is not async runs in a thread."""
     found: Any
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 -- an object whose __call__ is async
@@ -35,15 +35,16 @@ async def call(function: Callable[P, T | Awaitable[T]], /, *args: P.args, **kwar
 
 
 class Allowance:
-    """Seconds that verification may add to one answer; every use takes from what is left."""
+    """Seconds that verification may add to one answer; every use reduces the rest."""
 
     def __init__(self, seconds: float) -> None:
         self.left_s = seconds
 
     async def spend(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine returns; `TimeoutError` when the allowance is used up.
+        """Return the result of a coroutine; `TimeoutError` when the allowance is used up.
 
-        It is then cancelled, but not waited for: even what ignores that cannot hold up the answer.
+        It is then cancelled, but not waited for: a coroutine that ignores its cancellation cannot
+        delay the answer.
         """
         started = perf_counter()
         task = asyncio.ensure_future(coroutine)
@@ -56,16 +57,16 @@ class Allowance:
                 task.add_done_callback(_forget)
         if not done:
             raise TimeoutError
-        if task.cancelled():  # by its own doing: nobody cancelled the caller
+        if task.cancelled():  # cancelled by itself: the caller was not cancelled
             raise _CancelledItselfError
         return task.result()
 
 
 class _CancelledItselfError(Exception):
-    """What was called ended with a cancellation that was not asked for."""
+    """Raised when a call ended with a cancellation that was not requested."""
 
 
 def _forget(task: asyncio.Task[Any]) -> None:
-    """Take an exception that comes too late, so that it is not reported as one nobody took."""
+    """Retrieve a late exception, so that it is not reported as never retrieved."""
     if not task.cancelled():
         task.exception()

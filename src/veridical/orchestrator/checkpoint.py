@@ -1,4 +1,4 @@
-"""The checkpoint behind each answer: whether it is verified, and what comes of that."""
+"""Checkpoint behind each answer: whether it is verified, and with which result."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ MIN_CHARACTERS = 100
 
 
 class Checks(Protocol):
-    """What the checkpoint asks of a verifier: a `Verifier` or a `SyncVerifier` has it."""
+    """Part of a verifier that the checkpoint uses; `Verifier` and `SyncVerifier` have it."""
 
     @property
     def check(self) -> Callable[..., Any]:
-        """Return the report on an answer; see `Verifier.check`."""
+        """Method that returns the report on an answer; see `Verifier.check`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointInput:
-    """What an answer is verified with; blank sources are left out.
+    """Input for the verification of an answer; blank sources are left out.
 
-    `wanted` is what the caller says: True verifies an answer that would be skipped as short, False
-    none at all.
+    `wanted` is the caller's choice: True verifies also an answer too short to be verified by
+    default, False verifies none.
     """
 
     sources: Mapping[str, str] = field(repr=False)
@@ -55,7 +55,7 @@ class CheckpointInput:
 
 
 class Checkpoint:
-    """Verifies attempts; what cannot be verified keeps the reason, and nothing is raised."""
+    """Verification of attempts; a failure is kept as a reason, and nothing is raised."""
 
     def __init__(
         self,
@@ -72,10 +72,10 @@ class Checkpoint:
         self._running = 0
 
     async def examine(self, attempt: Attempt, case: CheckpointInput) -> Attempt:
-        """Return the attempt with its report, or with the reason why there is none.
+        """Return the attempt with its report, or with the reason for its absence.
 
         Where critical claims are acted upon, a sample that finds one is followed by a full check:
-        all of them are to be known, and later attempts are compared with this one.
+        all of them are needed, and later attempts are compared with this one.
         """
         again = attempt.number > 1  # an attempt to do better is compared in full, however short
         skipped = self._skipped(attempt.text, case, again=again)
@@ -150,7 +150,7 @@ def _examined(attempt: Attempt, report: Report, started: float) -> Attempt:
 
 
 def _noted(report: Report) -> Report:
-    """Return the report with a note on its last claim: the answer ends in it, or behind it."""
+    """Return the report with a note on its last claim: the answer is cut off there."""
     if not report.claims:
         return report
     *others, last = report.claims
@@ -159,7 +159,7 @@ def _noted(report: Report) -> Report:
 
 
 def _reason(report: Report) -> str:
-    """Return the commonest reason why claims could not be measured; else that most are hedged."""
+    """Return the commonest reason for unmeasured claims; without any, that most are hedged."""
     reasons = Counter(
         verdict.p1.reason.value
         for verdict in report.claims

@@ -1,4 +1,4 @@
-"""How answers are verified: SPEC-16's VerificationConfig."""
+"""Configuration of answer verification: SPEC-16's VerificationConfig."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ON_FAILURE: tuple[OnFailure, ...] = get_args(OnFailure)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerificationConfig:
-    """What is verified, what counts as a failure, and what is done about it.
+    """Configuration of answer verification: scope, thresholds and the action on failure.
 
-    Names are those of SPEC-16, and defaults, with these deviations: every answer is verified, and
-    wholly, unless `skip_short`, `mode` and `max_claims_per_response` say otherwise; a
+    Names and defaults follow SPEC-16, with these deviations: every answer is verified, and
+    wholly, unless `skip_short`, `mode` and `max_claims_per_response` restrict it; a
     `support_threshold` of None is the backend's own calibrated one; a `verification_model` of None
     is the backend of the settings (it is read only if the orchestrator is given no verifier).
 
-    `enabled` off returns every answer untouched, `skip_short` those of fewer than 100 characters.
+    `enabled` off returns every answer unverified, `skip_short` answers under 100 characters.
     Claims whose gap is above `gap_threshold_bits` are critical, and so are contradicted ones and
-    phantom citations: those are what `on_failure` is about. `max_retries` is how often an answer is
-    generated again. `parallel_verification` off puts the claims of an answer to the backend one
-    batch after the other. `ConfigurationError` if a value is out of range.
+    phantom citations: `on_failure` applies to critical claims. `max_retries` is the number of
+    times an answer is generated again. `parallel_verification` off puts the claims of an answer to
+    the backend one batch after the other. `ConfigurationError` if a value is out of range.
     """
 
     enabled: bool = True
@@ -60,7 +60,7 @@ class VerificationConfig:
         self.to_policy()  # the other values are checked there
 
     def to_policy(self, base: Policy | None = None) -> Policy:
-        """Return the policy of a check; what this configuration does not name is taken from `base`.
+        """Return the policy of a check; fields without a counterpart here are taken from `base`.
 
         A `support_threshold` of None leaves that of `base`.
         """
@@ -79,12 +79,12 @@ class VerificationConfig:
 
     @classmethod
     def of(cls, settings: Settings, policy: Policy | None = None) -> Self:
-        """Return what the settings say; a `policy` stands above them in what it names."""
+        """Return the configuration in the settings; a `policy` overrides its fields."""
         said = settings.verification.model_dump() | {"enabled": settings.verifies_answers}
         return cls(**said) if policy is None else cls(**said).under(policy)
 
     def under(self, policy: Policy) -> Self:
-        """Return this with what a policy says, where it has a name for it."""
+        """Return this configuration with the fields of a policy that have a counterpart here."""
         return replace(
             self,
             support_threshold=policy.support_threshold,

@@ -1,4 +1,4 @@
-"""Whatever writes the answers: an async or a plain function, or a text model."""
+"""Generators of answers: async or plain functions, and text models."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Written: TypeAlias = str | Generated | Unmeasured | None
 
 
 class Generate(Protocol):
-    """Answers a prompt from the texts of a context: a plain function will do, async or not.
+    """Function that answers a prompt from the texts of a context, async or not.
 
     It may return a `Generated` instead of a text, so that tokens and cost are known. The first
-    prompt is the question; when it is asked again, guidance follows the question.
+    prompt is the question; in a retry, guidance follows the question.
     """
 
     def __call__(
@@ -44,7 +44,7 @@ class Generate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A text that was generated, and what that cost; `model` is None where unknown."""
+    """Generated text with its cost; `model` is None where unknown."""
 
     text: str = field(repr=False)
     spent: Spent
@@ -95,13 +95,13 @@ def _name(source: str) -> str:
 
 
 async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> Draft:
-    """Return what is written for a prompt; an exception of `generate` passes through.
+    """Return the text generated for a prompt; an exception of `generate` passes through.
 
-    `BackendError` if a text model could not answer, `TextError` if something else than text came
-    back. None is an empty text.
+    `BackendError` if a text model could not answer, `TextError` if the result is not text. None is
+    an empty text.
     """
     started = perf_counter()
-    function: Callable[..., object] = generate  # what others wrote may return anything
+    function: Callable[..., object] = generate  # a user-supplied function may return anything
     written = await call(function, prompt, context=context)
     latency_ms = (perf_counter() - started) * 1000
     match written:

@@ -1,4 +1,4 @@
-"""The orchestrator: generate, verify, and do something about what is not supported."""
+"""Orchestrator: generation, verification, and action on unsupported claims."""
 
 from __future__ import annotations
 
@@ -39,35 +39,38 @@ if TYPE_CHECKING:
 
 Reply: TypeAlias = FailureChoice | Replacement
 Ask: TypeAlias = "Callable[[Report], Reply | Awaitable[Reply]]"
-"""Looks at a report with critical claims and says what to do; a plain function may block."""
+"""Callback that chooses the action on critical claims; a plain function may block."""
 
 _KEEP = "keep"
 _PASS = "pass"  # noqa: S105 -- a decision, no password
 _REPLACE = "replace"
 
 DEADLINE_S = 30.0
-"""Seconds that verification may add to an answer, unless told otherwise."""
+"""Default of the seconds that verification may add to an answer."""
 
 
 class Orchestrator:
-    """Answers questions with `generate`, and verifies each answer before it goes back.
+    """Question answering by `generate`, with verification of each answer.
 
     `generate` is a `TextModel`, or a function of a prompt and a `context` (texts by source id),
     async or not. `verifier` is a `Verifier` or a `SyncVerifier` that is open (which keeps a backend
-    that blocks away from the event loop). What is left out is what `settings` say, in the blocks
-    `verification`, `hallucination` and `policy` (default: those of file and environment). A
-    `config` stands above the settings and above the policy of a `verifier`; a verifier's own policy
-    above the settings.
+    that blocks away from the event loop). Omitted arguments are taken from `settings`, in the
+    blocks
+    `verification`, `hallucination` and `policy` (default: from file and environment). A
+    `config` overrides the settings and the policy of a `verifier`; a verifier's own policy
+    overrides
+    the settings.
 
-    On critical claims, `on_failure` is: `flag`, mark them in the text; `retry`, generate again with
-    guidance, at most `max_retries` times, keep the best attempt and mark what is left; `ask`, let
-    the callback `ask` decide. Both override what `config` says. Flagged claims that are not
-    critical, or do not fail by the policy's `fail_on`, are marked only.
+    On critical claims, `on_failure` is: `flag`, mark them in the text; `retry`, generate again
+    with guidance, at most `max_retries` times, keep the best attempt and mark the remaining ones;
+    `ask`, let the callback `ask` decide. Both override those of `config`. Flagged claims that are
+    not critical, or do not fail by the policy's `fail_on`, are marked only.
 
     `trajectory` is a file that events are appended to, a function that is called with each, or a
     `Trajectory`. Verification, retries included, adds at most `deadline_s` seconds to an answer
-    (the time `ask` takes aside), and is skipped while `max_concurrent_checks` are running. It never
-    raises: what fails is in the answer. One orchestrator may answer many questions at once.
+    (the time of `ask` excluded), and is skipped while `max_concurrent_checks` are running. It
+    never raises: failures are recorded in the answer. One orchestrator may answer many questions
+    at once.
 
     orchestrator = Orchestrator(generate, Verifier.from_settings(), on_failure="retry")
     answer = await orchestrator.process("When did it open?", {"S1": "It opened in 1998."})
@@ -132,15 +135,14 @@ class Orchestrator:
         """Return the answer to a question, verified against the texts of `context`.
 
         `verify=False` returns it as it is generated, `verify=True` verifies one that `skip_short`
-        would leave out.
-        Raises what `generate` raises on its first call, and nothing else.
+        would leave out. Raises the exceptions of the first call of `generate`, and nothing else.
         """
         return await _Run(self._setup, query, dict(context or {}), verify=verify).answer()
 
 
 @dataclass(frozen=True, slots=True)
 class _Setup:
-    """What all runs of an orchestrator have in common."""
+    """Common configuration of all runs of an orchestrator."""
 
     generate: Generate
     checkpoint: Checkpoint
@@ -152,7 +154,7 @@ class _Setup:
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What comes next; `final` if it is about the latest attempt, whichever is the best."""
+    """Next action; `final` if it is about the latest attempt, whichever is the best."""
 
     name: str
     final: bool = False
@@ -161,7 +163,7 @@ class _Decision:
 
 
 class _Run:
-    """One question on its way to an answer."""
+    """Processing of one question."""
 
     def __init__(
         self, setup: _Setup, query: str, context: Mapping[str, str], *, verify: bool | None
@@ -258,7 +260,7 @@ class _Run:
         return _Decision(FailureChoice.FLAG, failure=failure)
 
     async def _again(self, attempts: list[Attempt]) -> Attempt | ProcessingFailure:
-        """Return another attempt, which has read what is wrong with the latest one."""
+        """Return another attempt, with guidance on the faults of the latest one."""
         latest, number = attempts[-1], len(attempts) + 1
         found = guidance(latest.report.to_correct) if latest.report else None
         prompt = f"{self._query}\n\n{found}" if found else self._query
@@ -277,7 +279,7 @@ class _Run:
         return failure
 
     async def _compared(self, attempt: Attempt, before: list[Attempt]) -> Attempt:
-        """Return the attempt examined; of a text that was verified before, the result is known."""
+        """Return the attempt with its report, reused if the same text was verified before."""
         alike = (old for old in before if old.verified and old.cut_off is attempt.cut_off)
         known = next((old for old in alike if old.text == attempt.text), None)
         if known is None:
@@ -332,7 +334,7 @@ def _blank(text: object) -> bool:
 
 @dataclass(slots=True)
 class _Said:
-    """The settings, read when they are first needed."""
+    """Settings, read when they are first needed."""
 
     given: Settings | None
 

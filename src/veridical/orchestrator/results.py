@@ -1,4 +1,4 @@
-"""What comes of a question: the answer to show, and everything that was found out about it."""
+"""Results of the orchestrator: the final answer, its attempts, reports and costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Action(StrEnum):
-    """What was done with the answer in the end."""
+    """Final action on the answer."""
 
     PASSED = "passed"
     """Nothing is flagged; the text is untouched."""
@@ -29,11 +29,11 @@ class Action(StrEnum):
     REPLACED = "replaced"
     """Claims are flagged, and the callback gave a text of its own."""
     NOT_VERIFIED = "not_verified"
-    """`skipped` or `failure` says why; the text is untouched."""
+    """Not verified: `skipped` or `failure` is the reason; the text is untouched."""
 
 
 class UnverifiedReason(StrEnum):
-    """Why an answer was not verified although nothing failed."""
+    """Reason why an answer was not verified although nothing failed."""
 
     NO_ANSWER = "no_answer"
     NOT_WANTED = "not_wanted"
@@ -45,7 +45,7 @@ class UnverifiedReason(StrEnum):
 
 
 class FailureKind(StrEnum):
-    """What went wrong."""
+    """Kind of failure."""
 
     VERIFIER_ERROR = "verifier_error"
     TIMEOUT = "timeout"
@@ -57,14 +57,14 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProcessingFailure:
-    """Something that went wrong, as a value; `detail` is a type or a reason, never a text."""
+    """Failure as a value; `detail` is a type or a reason, never a text."""
 
     kind: FailureKind
     detail: str = ""
 
 
 class FailureChoice(StrEnum):
-    """What a callback may say of an answer with critical claims."""
+    """Choice of a callback about an answer with critical claims."""
 
     ACCEPT = "accept"
     RETRY = "retry"
@@ -98,9 +98,9 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One text that was generated, and what verification says of it; `number` counts from 1.
+    """Generated text with its verification; `number` counts from 1.
 
-    `cut_off` says that the model stopped at its limit on tokens: the text may lack its end.
+    `cut_off` is true if the model stopped at its limit on tokens: the text may lack its end.
     """
 
     number: int
@@ -114,7 +114,7 @@ class Attempt:
 
     @property
     def verified(self) -> bool:
-        """Whether verification came to a result; undetermined is none."""
+        """True if verification reached a result, grounded or flagged; undetermined is none."""
         return self.report is not None and self.report.summary.outcome in {
             Outcome.GROUNDED,
             Outcome.FLAGGED,
@@ -122,19 +122,20 @@ class Attempt:
 
     @property
     def flagged(self) -> tuple[Verdict, ...]:
-        """The claims that were checked and did not come out as supported."""
+        """Checked claims that are not supported."""
         return self.report.flagged if self.verified and self.report else ()
 
     @property
     def critical(self) -> tuple[Verdict, ...]:
-        """The claims that something has to be done about, supported ones of a wide gap, too."""
+        """Claims that require action, including supported ones with a wide gap."""
         return self.report.critical if self.verified and self.report else ()
 
     @property
     def left_out(self) -> Mapping[str, int] | None:
         """Number of assertions that the mode or the limit left unverified, by reason.
 
-        None if there is no report: then nothing was verified, and `skipped` or `failure` says why.
+        None if there is no report: then nothing was verified, and `skipped` or `failure` is the
+        reason.
         """
         if self.report is None:
             return None
@@ -144,10 +145,10 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedAnswer:
-    """What `process` returns: `text` is what to show the user.
+    """Result of `process`; `text` is the answer for the user.
 
-    `original` is the best attempt as it was generated, `report` the verdict on it. `guidance` says
-    what to correct in it, for the model to read (None if nothing fails by the policy's `fail_on`).
+    `original` is the best attempt as it was generated, `report` its verification. `guidance` are
+    the corrections to make in it, for the model (None if nothing fails by the policy's `fail_on`).
     `generation` and `verification` are sums over all attempts, `latency_ms` is the time from
     question to answer.
     """
@@ -162,17 +163,17 @@ class ProcessedAnswer:
 
     @property
     def original(self) -> str:
-        """The best attempt, without marks."""
+        """Best attempt, without marks."""
         return self.best.text
 
     @property
     def report(self) -> Report | None:
-        """The verdict on `original`; None if it was not verified."""
+        """Report on `original`; None if it was not verified."""
         return self.best.report
 
     @property
     def skipped(self) -> UnverifiedReason | None:
-        """Why `original` was not verified although nothing failed."""
+        """Reason why `original` was not verified although nothing failed."""
         return self.best.skipped
 
     @property
@@ -182,22 +183,22 @@ class ProcessedAnswer:
 
     @property
     def cut_off(self) -> bool:
-        """Whether `original` was cut off at the model's limit on tokens."""
+        """True if `original` was cut off at the model's limit on tokens."""
         return self.best.cut_off
 
     @property
     def generation(self) -> Spent:
-        """What generating cost, all attempts together."""
+        """Cost of generation, all attempts together."""
         return sum((attempt.generation for attempt in self.attempts), Spent())
 
     @property
     def verification(self) -> Spent:
-        """What verifying cost, all attempts together."""
+        """Cost of verification, all attempts together."""
         return sum((attempt.verification for attempt in self.attempts), Spent())
 
     @property
     def cost_usd(self) -> float | None:
-        """What it cost in all; None if a part of it is unknown."""
+        """Total cost in USD; None if a part of it is unknown."""
         return (self.generation + self.verification).cost_usd
 
 

@@ -1,7 +1,7 @@
-"""The trajectory: what happened to each question, as JSON lines of schema `veridical.trajectory/1`.
+"""Trajectory: log of the events of each question, as JSON lines (`veridical.trajectory/1`).
 
-Lines hold hashes, counts, statuses and figures; texts only if `unsafe_texts` is set. What cannot be
-written is logged once and lost: the answer matters more.
+Lines hold hashes, counts, statuses and figures; texts only if `unsafe_texts` is set. A failure to
+write is logged once and its events are lost: the answer takes precedence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Event: TypeAlias = dict[str, Any]
 
 
 class Trajectory:
-    """Where events go: a file, line by line, or a function that is called with each.
+    """Destination of events: a file, line by line, or a function that is called with each.
 
     `unsafe_texts` adds the texts of questions, prompts, answers and claims.
     """
@@ -64,7 +64,7 @@ class Trajectory:
 
 
 class _File:
-    """Appends lines; each is one write, and a torn one from before stays on its own."""
+    """Append-only file of lines; each is one write, and an earlier torn line stays separate."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -81,7 +81,7 @@ class _File:
 
 
 class Recorder:
-    """Says what happens in one run; without a trajectory it does nothing."""
+    """Recorder of the events of one run; without a trajectory it does nothing."""
 
     def __init__(self, trajectory: Trajectory | None, run: str) -> None:
         self._trajectory = trajectory
@@ -135,7 +135,7 @@ class Recorder:
         )
 
     def verified(self, attempt: Attempt) -> None:
-        """Record what verification says of a text."""
+        """Record the verification of a text."""
         self._send(
             "verification",
             lambda: {
@@ -148,7 +148,7 @@ class Recorder:
         )
 
     def decided(self, attempt: int, decision: str) -> None:
-        """Record what comes next."""
+        """Record the next action."""
         self._send("decision", lambda: {"attempt": attempt, "decision": str(decision)})
 
     def finished(self, answer: ProcessedAnswer) -> None:

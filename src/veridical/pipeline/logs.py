@@ -1,6 +1,6 @@
 """Events as records of standard logging: names, numbers, ids and hashes, never a text.
 
-The library adds no handler of its own but a `NullHandler`: what is shown is up to the host.
+The library adds no handler of its own but a `NullHandler`: the host decides about the output.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The assessed speaker of an interview, identified by role labels.
+"""Assessed speaker of an interview, identified by role labels.
 
-A label that names a role (`Participant`, `Patient 2`) tells who is assessed; so does one of the
-other side (`Interviewer`, `Doctor`) where only two people speak. Where neither is the case nobody
-knows, and everybody's words count.
+A role label (`Participant`, `Patient 2`) identifies the assessed speaker; so does one of the other
+side (`Interviewer`, `Doctor`) where only two people speak. Without either the speaker is unknown,
+and the words of all speakers count.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _BOTH = 2
 
 
 def assessed(transcript: Transcript) -> frozenset[str]:
-    """Return the folded names of who is assessed; empty if the roles do not tell.
+    """Return the folded names of the assessed speakers; empty if the roles do not tell.
 
-    Somebody of such a role who speaks once among several is no sign: "Patient: " may head a form.
+    A speaker of such a role who has one turn among several is no evidence: "Patient: " may head a
+    form.
     """
     counts = Counter(turn.speaker.casefold() for turn in transcript.turns)
     found = {
@@ -43,9 +44,9 @@ def assessed(transcript: Transcript) -> frozenset[str]:
 
 
 def conversation(text: str) -> Transcript:
-    """Return a text with the turns of a conversation between two or more; without, if it is none.
+    """Return a text with the turns of a conversation, or without turns if it is none.
 
-    Two people with roles may have said one thing each; else somebody has to speak twice.
+    Two people with roles may have one turn each; otherwise one speaker needs two turns.
     """
     transcript = parse_transcript(text, TranscriptKind.LABELS)
     counts = Counter(turn.speaker.casefold() for turn in transcript.turns)

@@ -1,4 +1,4 @@
-"""What can mislead about a quote that is in the text, word for word."""
+"""Caveats about quotes that occur verbatim in a text."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 class Caveat(StrEnum):
-    """Why a quote that is there may still mislead."""
+    """Reason why a quote that occurs in the text may still mislead."""
 
     NEGATED_CONTEXT = "negated_context"
-    """A negation stands just outside: "feel hopeless" of "I don't feel hopeless"."""
+    """A negation is just outside: "feel hopeless" of "I don't feel hopeless"."""
     PARTIAL_WORD = "partial_word"
     """A word or number is cut: "art" of "heart", "3" of "3.5"."""
     CUT_CHARACTER = "cut_character"
     """One character of the original is cut, and is given as a whole: "1" of "½"."""
     OTHER_SPEAKER = "other_speaker"
-    """Somebody else than whose words count says it, or says a part of it: it is rejected."""
+    """Another speaker than the selected one says it, or a part of it: it is rejected."""
     DENIED_BY_ANSWER = "denied_by_answer"
     """It is asked, and the answer denies it: "Do you feel hopeless?" "No."."""
     SPANS_TURNS = "spans_turns"
-    """It goes over more than one turn."""
+    """It spans more than one turn."""
     TOO_SHORT = "too_short"
-    """Fewer than two words, or than six characters: it may stand anywhere."""
+    """Fewer than two words, or than six characters: it may occur anywhere."""
     ELLIPSIS = "ellipsis"
-    """Something is left out between its parts."""
+    """Text is left out between its parts."""
     NUMBER_MISMATCH = "number_mismatch"
     """A number, date or unit differs from the nearest match."""
     POLARITY = "polarity"
@@ -53,7 +53,7 @@ _UNSPACED = re.compile(f"[{UNSPACED}]")
 
 
 def too_short(normal_quote: str) -> bool:
-    """Say whether a normal form is too short to mean one place."""
+    """Return whether a normal form is too short to identify one place."""
     fewest = _FEWEST_UNSPACED if _UNSPACED.search(normal_quote) else _FEWEST_CHARACTERS
     if len(normal_quote) < fewest:
         return True
@@ -66,12 +66,12 @@ _INSIDE_NUMBER = frozenset(".,:/⁄")
 
 
 def cuts_a_word(normal: str, start: int, end: int) -> bool:
-    """Say whether a stretch of a normal form begins or ends inside a word or a number."""
+    """Return whether a stretch of a normal form begins or ends inside a word or a number."""
     return _joined(normal, start) or _joined(normal, end) or _loses_a_sign(normal, start)
 
 
 def _joined(normal: str, at: int) -> bool:
-    """Say whether the characters before and after a place belong to one word."""
+    """Return whether the characters before and after a place belong to one word."""
     if not 0 < at < len(normal):
         return False
     before, after = normal[at - 1], normal[at]
@@ -84,7 +84,7 @@ def _joined(normal: str, at: int) -> bool:
 
 
 def _bridged(around: str, at: int) -> bool:
-    """Say whether an apostrophe between letters, or a point between digits, is at the cut."""
+    """Return whether an apostrophe between letters, or a point between digits, is at the cut."""
     for mark in (at - 1, at):
         if not 0 < mark < len(around) - 1:
             continue
@@ -97,7 +97,7 @@ def _bridged(around: str, at: int) -> bool:
 
 
 def _loses_a_sign(normal: str, start: int) -> bool:
-    """Say whether a stretch begins behind the sign of a number, or behind the point of ".5"."""
+    """Return whether a stretch begins behind the sign of a number, or behind the point of ".5"."""
     sign = normal[start - 1 : start]
     if not normal[start].isdigit() or sign not in {"-", "+", "."}:
         return False
@@ -106,7 +106,7 @@ def _loses_a_sign(normal: str, start: int) -> bool:
 
 @lru_cache(maxsize=2**12)
 def _is_letter(char: str) -> bool:
-    """Say whether a character is part of a word of several: no script without spaces, no sign."""
+    """Return whether a character is a letter or digit of a script with spaces."""
     return (char.isalnum() or category(char)[0] == "M") and not _UNSPACED.match(char)
 
 
@@ -132,11 +132,11 @@ _LEADS_ON = frozenset(
 _ADJACENT_ONLY = frozenset(("no", "none", "nobody", "nothing", "nope", "nada", "ni", "нет"))
 """Answers as often as negations: they count only right before a quote."""
 _FILLERS = frozenset(("know", "mind", "worry"))
-"""What follows the negation in "I don't know", which negates nothing after it."""
+"""Verbs after the negation in "I don't know", which negates nothing after it."""
 
 
 def negated_around(source: PreparedSource, span: Span) -> bool:
-    """Say whether a negation of the same clause stands just before or after a span."""
+    """Return whether a negation of the same clause stands just before or after a span."""
     lines_end = source.transcript.kind is not TranscriptKind.PLAIN
     before = source.text[max(span.start - _CHARACTERS, 0) : span.start]
     after = source.text[span.end : span.end + _CHARACTERS]
@@ -200,13 +200,13 @@ def _after_conjunction(segment: Sequence[str], following: str) -> Sequence[str]:
 
 
 def _is_subject(word: str) -> bool:
-    """Say whether a word can only be the subject of a clause: "i", "i'm", "it's"."""
+    """Return whether a word can only be the subject of a clause: "i", "i'm", "it's"."""
     pronoun, _, verb = word.partition("'")
     return pronoun in _ONLY_SUBJECTS or (verb != "" and pronoun in _SUBJECTS)
 
 
 def _negated_after(after: str) -> bool:
-    """Say whether the next word negates what was quoted: "I do" of "I do not"."""
+    """Return whether the next word negates the quote: "I do" of "I do not"."""
     clause = _CLAUSE_ENDS.split(after, maxsplit=1)[0].partition(",")[0].partition("\n")[0]
     following = words(normal_form(clause))
     return bool(following) and (is_not(following[0].text) or following[0].text == "never")
@@ -229,9 +229,9 @@ _DENIES = re.compile(
 
 
 def denied_after(source: PreparedSource, span: Span, *, asked: bool) -> bool:
-    """Say whether a quote stands in a question, and what is said next begins with a denial.
+    """Return whether a quote stands in a question and the next utterance denies it.
 
-    `asked` says that somebody else than whose words count said it: then no mark has to ask.
+    With `asked` the quote is from another speaker: then no question mark is required.
     """
     text = source.text
     lines_end = source.transcript.kind is not TranscriptKind.PLAIN
@@ -263,7 +263,7 @@ def turns_of(turns: Sequence[Turn], span: Span) -> Sequence[Turn]:
 def turn_caveats(
     source: PreparedSource, span: Span, speakers: AbstractSet[str]
 ) -> Iterator[Caveat]:
-    """Yield what is wrong with who says a span; `speakers` are folded, empty for anyone."""
+    """Yield the caveats about a span's speakers; `speakers` are folded, empty for anyone."""
     turns = source.transcript.turns
     if not turns:
         return
@@ -275,6 +275,6 @@ def turn_caveats(
 
 
 def said_by(source: PreparedSource, span: Span, speakers: AbstractSet[str]) -> bool:
-    """Say whether all of a span is said by some of these speakers."""
+    """Return whether all of a span is said by some of these speakers."""
     names = {turn.speaker.casefold() for turn in turns_of(source.transcript.turns, span)}
     return bool(names) and names <= speakers

@@ -1,4 +1,4 @@
-"""Quotes with ellipses: their parts, and where these stand in order."""
+"""Ellipses of quotes: their parts, and the places of these in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ellipses(text: str) -> int:
 
 
 def quoted_parts(normal: str) -> list[str]:
-    """Return what stands between the ellipses of a normal form; empty if there are none."""
+    """Return the parts between the ellipses of a normal form; empty without ellipses."""
     pieces = _ELLIPSIS.split(unwrapped(normal))
     return [piece for piece in pieces if piece] if len(pieces) > 1 else []
 

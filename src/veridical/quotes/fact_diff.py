@@ -1,8 +1,8 @@
-"""The words by which two nearly equal sentences differ: numbers, dates, units, negations.
+"""Factual differences of nearly equal sentences: numbers, dates, units, negations.
 
-Compared word by word: where a quote departs from its source, both sides must have the same of
-these, or the quote changes a number or turns the meaning round. The words themselves
-are known to `core.wording`.
+Compared word by word: where a quote differs from its source, both sides must have the same of
+these, or the quote changes a number or inverts the meaning. The word lists are in
+`core.fact_tokens`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Change(StrEnum):
-    """What a nearly equal quote may not change."""
+    """Change that disqualifies a nearly equal quote."""
 
     NUMBER = "number"
     POLARITY = "polarity"
@@ -51,7 +51,7 @@ _NEGATING_STARTS = ("un", "in", "im", "ir", "il", "dis", "non", "mis")
 
 @lru_cache(maxsize=2**12)
 def opposed(one: str, other: str) -> bool:
-    """Say whether two words are opposites: from a short list, or one is the other with `un-`."""
+    """Return whether two words are opposites: from a short list, or one is the other with `un-`."""
     if any({one, other} == set(pair) for pair in _SHORT_OPPOSITES):
         return True
     for left, right in _OPPOSITES:
@@ -70,7 +70,7 @@ def opposed(one: str, other: str) -> bool:
 
 
 def change(quote: Sequence[str], source: Sequence[str]) -> Change | None:
-    """Return what is changed where the words of a quote stand for those of its source."""
+    """Return the kind of change between the words of a quote and of its source."""
     quote, source = _without_misspelt(quote, source)
     if _numbers(quote) != _numbers(source):
         return Change.NUMBER
@@ -83,7 +83,7 @@ def change(quote: Sequence[str], source: Sequence[str]) -> Change | None:
 def _without_misspelt(
     quote: Sequence[str], source: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words without those that are the same but for a typing error, in their order."""
+    """Return the words without pairs that are equal but for a typing error, in order."""
     if len(quote) != len(source):
         return quote, source
     pairs = [(q, s) for q, s in zip(quote, source, strict=True) if q == s or not misspelt(q, s)]
@@ -100,7 +100,7 @@ def _negations(found: Sequence[str]) -> list[str]:
 
 
 def blocks(quote: Sequence[str], source: Sequence[str]) -> Iterator[tuple[range, range]]:
-    """Yield the places at which two sequences of words differ, between those that they share."""
+    """Yield the differing ranges of two sequences of words, between common words."""
     from rapidfuzz.distance import Indel
 
     at_quote = at_source = 0

@@ -1,4 +1,4 @@
-"""Quotes that are only nearly in a text: similar letter by letter, and saying the same.
+"""Fuzzy matching of quotes: similar by characters, and equal in facts.
 
 The similarity is rapidfuzz's `partial_ratio`: of the windows of the text as long as the quote, the
 greatest share of characters in common, in order. It is computed only where an index finds that a
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A stretch of a normal form that nearly is the quote; `change` says why it is no match."""
+    """Stretch of a normal form similar to the quote; `change` disqualifies it as a match."""
 
     span: Span
     score: float
@@ -49,7 +49,7 @@ _MOST_TRIED = 6
 
 
 def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near | None:
-    """Return a match, not always the best, where a few words of a quote stand; None if none is.
+    """Return a match, not always the best, at a few words of a quote; None if none is.
 
     `nearest` finds one wherever this does, and takes longer.
     """
@@ -78,7 +78,7 @@ def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near 
 
 
 def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None:
-    """Return the best match of a normal form; else the best that is refused; None if none is near.
+    """Return the best match of a normal form, else the best disqualified one, else None.
 
     `threshold` is the least score, from 0.5 to 1.
     """
@@ -105,7 +105,7 @@ _MOST_REFUSED = 16
 
 
 class FuzzyWindow(NamedTuple):
-    """A stretch of a text that is as long as the quote, and what they have in common, 0 to 1."""
+    """Stretch of a text as long as the quote, with their similarity, 0 to 1."""
 
     start: int
     end: int
@@ -113,7 +113,7 @@ class FuzzyWindow(NamedTuple):
 
 
 def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: float) -> list[Near]:
-    """Return the windows examined: the best first, then, as long as they are refused, others."""
+    """Return the examined windows: the best first, then, while they are disqualified, others."""
     found: list[Near] = []
     while len(found) < _MOST_REFUSED:
         window = _best_of(quote, text, stretches, threshold, at_ends=not found)
@@ -128,7 +128,7 @@ def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: flo
 
 
 def _without(stretch: Stretch, window: FuzzyWindow) -> Sequence[Stretch]:
-    """Return what is left of a stretch, before and after a window."""
+    """Return the parts of a stretch before and after a window."""
     start, end = stretch
     if window.end <= start or end <= window.start:
         return [stretch]
@@ -153,7 +153,7 @@ def _best_of(
 
 
 def _moved_back(window: FuzzyWindow, pieces: Sequence[Stretch], padding: int) -> FuzzyWindow:
-    """Return a window of the pieces, joined by paddings, as one of the text."""
+    """Return a window of the joined pieces as a window of the text."""
     at = 0
     for start, end in pieces:
         if window.start < at + end - start and at < window.end:
@@ -173,7 +173,7 @@ def _best(quote: str, text: str, threshold: float) -> FuzzyWindow | None:
     return FuzzyWindow(start, end, found.score / 100)
 
 
-# --- what a window says ----------------------------------------------------------------------
+# --- examination of a window -----------------------------------------------------------------
 
 _CONTEXT, _CONTEXT_OF_WORD = 80, 20
 """Characters on either side of a window in which words that it cuts are looked for: at most, and
@@ -181,7 +181,7 @@ for each word of the quote that differs there."""
 
 
 def _examined(quote: str, text: str, window: FuzzyWindow) -> Near:
-    """Return the window as whole words that the quote has, and what the quote changes in them."""
+    """Return the window extended to whole words, and the quote's changes in them."""
     said = words(quote)
     around, first, last = _words_around(text, window, 0)
     differing = list(blocks(_texts(said), _texts(around[first:last])))
@@ -198,7 +198,7 @@ def _examined(quote: str, text: str, window: FuzzyWindow) -> Near:
     if first >= last:
         return Near(Span(window.start, window.end), window.score, found)
     start, end = around[first].start, around[last - 1].end
-    # What stands around the outer words of the quote, such as a full stop, belongs to it.
+    # Marks around the outer words of the quote, such as a full stop, belong to it.
     start -= _shared(
         reversed(quote[: said[0].start]), reversed(text[max(start - _CONTEXT, 0) : start])
     )
@@ -217,7 +217,7 @@ def _words_around(text: str, window: FuzzyWindow, context: int) -> tuple[list[Wo
 
 
 def _shared(one: Iterable[str], other: Iterable[str]) -> int:
-    """Return how many characters two texts begin with in common."""
+    """Return the length of the common prefix of two texts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other)))  # noqa: B905 -- the shorter ends it
 
 
@@ -228,10 +228,10 @@ def _texts(found: Sequence[Word]) -> list[str]:
 def _trimmed(
     first: int, last: int, differing: list[tuple[range, range]], said: int, total: int
 ) -> tuple[int, int, list[tuple[range, range]]]:
-    """Leave out words of the window outside of the quote, but for those that its own stand for.
+    """Remove the window's outer words that no word of the quote corresponds to.
 
-    Where the quote begins or ends with words of its own, at least as many words of the text stand
-    against them. `first`, `last` and the ranges of the source returned count in `total` words.
+    Where the quote begins or ends with words of its own, at least as many words of the text are
+    kept for them. `first`, `last` and the ranges of the source returned count in `total` words.
     """
     begin, end, found = first, last, []
     for q, s in differing:

@@ -1,4 +1,4 @@
-"""Grades of quotes: what a quote and its source differ in."""
+"""Grades of difference between quotes and their source."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TAG = re.compile(r"<[^<>]*>")
 
 
 class Grade(StrEnum):
-    """What a quote and its source differ in, the lightest first; each allows those before it."""
+    """Difference between a quote and its source, the lightest first; each allows earlier ones."""
 
     EXACT = "exact"
     WHITESPACE = "whitespace"
@@ -40,7 +40,7 @@ def grade_of_parts(quote: str, spans: Sequence[Span], text: str) -> Grade:
 
 
 def grade(quote: str, original: str) -> Grade:
-    """Return what a quote and its original, of the same normal form, differ in."""
+    """Return the grade of difference between a quote and an original of the same normal form."""
     quote = quote.strip()
     if quote == original or quote[1:-1].strip() == original:
         return Grade.EXACT
@@ -51,6 +51,6 @@ def grade(quote: str, original: str) -> Grade:
 
 
 def _capitals(text: str) -> list[bool]:
-    """Return which of the letters are capitals; tags have none."""
+    """Return for each letter whether it is a capital; tags are left out."""
     folded = unicodedata.normalize("NFKC", _TAG.sub("", text))
     return [char.isupper() or char.istitle() for char in folded if char.isalpha()]

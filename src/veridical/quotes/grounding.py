@@ -1,10 +1,10 @@
-"""Evidence that a model extracted, held to what is there: its shape, and its quotes.
+"""Validation of model-extracted evidence: its schema, and the grounding of its quotes.
 
     evidence = validate_evidence_schema(parse_evidence_json(reply).obj)
     evidence, stats = validate_evidence_grounding(evidence, transcript)
 
-Logs carry hashes, lengths and counts, never a text. Whoever holds a transcript can recognise its
-plain hash; with a `hash_key` nobody without the key can.
+Logs carry hashes, lengths and counts, never a text. A plain hash can be recognised by any holder of
+the transcript; with a `hash_key` only holders of the key can.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ logger = logging.getLogger("veridical.evidence")  # a documented name
 
 @dataclass(frozen=True, slots=True)
 class EvidenceGroundingStats:
-    """How many quotes were extracted, accepted and rejected, the last also by domain."""
+    """Numbers of extracted, accepted and rejected quotes, the last also by domain."""
 
     extracted_count: int
     validated_count: int
@@ -115,11 +115,11 @@ def validate_evidence_grounding(  # noqa: PLR0913 -- Spec 053's own, and three m
 ) -> tuple[dict[str, list[str]], EvidenceGroundingStats]:
     """Return the evidence with the quotes that are in the transcript, and counts.
 
-    `transcript_text` is a text, a `Transcript` or, for many calls, `prepare(...)` of one; the rules
-    are those of `ground_quotes`: what somebody else than `speaker` says is rejected; by default the
-    person who is assessed counts, where labels tell who that is, and `ANYONE` has all words count.
-    Hashes in logs are keyed if there is a `hash_key`. `EvidenceSchemaError` if `evidence` is not
-    lists of texts by domain; the errors of `ground_quotes`.
+    `transcript_text` is a text, a `Transcript` or, for many calls, `prepare(...)` of one; the
+    rules are as for `ground_quotes`: quotes of speakers other than `speaker` are rejected; by
+    default only the assessed person counts, where labels identify one; with `ANYONE` all words
+    count. Hashes in logs are keyed if there is a `hash_key`. `EvidenceSchemaError` if `evidence`
+    is not lists of texts by domain; the errors of `ground_quotes`.
     """
     rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
     call = _Call.of(evidence, transcript_text, rules, hash_key)
@@ -142,9 +142,9 @@ def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interfac
     speaker: Speakers = None,
     hash_key: str | bytes | None = None,
 ) -> tuple[dict[str, list[QuoteMatch]], EvidenceGroundingStats]:
-    """Return a match for every quote, the rejected ones too, and counts.
+    """Return a match for every quote, also for rejected ones, and counts.
 
-    Decides, logs and fails as `validate_evidence_grounding` does, which takes less time.
+    Decisions, logs and errors are as for `validate_evidence_grounding`, which takes less time.
     """
     rules = Rules(mode, fuzzy_threshold, strict, speakers=speaker_names(speaker))
     call = _Call.of(evidence, transcript_text, rules, hash_key)
@@ -157,7 +157,7 @@ def ground_evidence(  # noqa: PLR0913 -- the rules, one by one, are the interfac
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Evidence of the right shape, and what it is held to; the hasher is for its logs."""
+    """Evidence of the right shape, with source and rules; the hasher is for its logs."""
 
     evidence: Mapping[str, Sequence[str]] = field(repr=False)
     source: PreparedSource
@@ -194,7 +194,7 @@ def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
 def _counted(
     call: _Call, validated: Mapping[str, Sequence[str]], *, log: bool
 ) -> EvidenceGroundingStats:
-    """Return the counts; what was rejected is logged if `log` says so."""
+    """Return the counts; rejected quotes are logged if `log` is true."""
     extracted = {key: len(quotes) for key, quotes in call.evidence.items()}
     rejected = {key: count - len(validated[key]) for key, count in extracted.items()}
     total, missing = sum(extracted.values()), sum(rejected.values())

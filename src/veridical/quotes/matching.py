@@ -1,4 +1,4 @@
-"""Whether quotes are in a text, where, how faithfully, and what about them can mislead.
+"""Matching of quotes against a text: acceptance, places, grade and caveats.
 
 A quote is accepted if its normal form is a non-empty part of the text's (`core.text`), or, in the
 mode `fuzzy`, nearly is one. Marks around a quote that its source does not have are not part of it.
@@ -44,34 +44,34 @@ if TYPE_CHECKING:
 
 
 class MatchMode(StrEnum):
-    """How a quote is looked for."""
+    """Method of matching."""
 
     SUBSTRING = "substring"
     FUZZY = "fuzzy"
 
 
 class Rejection(StrEnum):
-    """Why a quote is not accepted."""
+    """Reason why a quote is not accepted."""
 
     EMPTY = "empty"
     NOT_FOUND = "not_found"
     ELLIPSIS = "ellipsis"
-    """Its parts are there, in order; `parts` says where."""
+    """Its parts are there, in order; `parts` are their places."""
     NUMBER_MISMATCH = "number_mismatch"
     POLARITY = "polarity"
     OTHER_SPEAKER = "other_speaker"
-    """It is there, but somebody else than the person whose words count says it."""
+    """It is there, but another speaker than the selected one says it."""
     CAVEATS = "caveats"
     """It is there, but `strict` does not accept its caveats."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteMatch:
-    """Where a quote stands in the original text, and what to make of it.
+    """Result of matching a quote: its places in the original text, grade and caveats.
 
-    `start` and `end` are those of the first place without caveats, else of the first that is said
-    by whose words count, else of the first; None if it is not there. `spans` are all places, at
-    most 100, and `count` is their number. `score` is 1.0 for a quote that is there, else the
+    `start` and `end` are those of the first place without caveats, else of the first place of a
+    selected speaker, else of the first; None if there is none. `spans` are all places, at most
+    100, and `count` is their number. `score` is 1.0 for a quote that occurs in the text, else the
     similarity of the match, None without one. `parts` are the places of the parts of a quote with
     an ellipsis.
     """
@@ -90,21 +90,21 @@ class QuoteMatch:
 
 
 MOST_SPANS = 100
-"""Places of one quote that are looked at and reported; those beyond are only counted."""
+"""Limit of the examined and reported places of one quote; further ones are only counted."""
 
 Speakers: TypeAlias = str | Collection[str] | None
-"""Whose words count: one or more names, `ANYONE`, or None for the person who is assessed."""
+"""Selected speakers: one or more names, `ANYONE`, or None for the assessed person."""
 
 ANYONE = "*"
-"""Has everybody's words count."""
+"""Selects all speakers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What is accepted.
+    """Rules of acceptance.
 
-    `speakers` are folded; empty for anyone, None for the person assessed, if that can be told.
-    `ConfigurationError` if a value is none, `MissingExtraError` for `fuzzy` without rapidfuzz.
+    `speakers` are folded; empty for anyone, None for the person assessed, if identified.
+    `ConfigurationError` if a value is invalid, `MissingExtraError` for `fuzzy` without rapidfuzz.
     """
 
     mode: str = MatchMode.SUBSTRING
@@ -136,14 +136,14 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     speaker: Speakers = None,
     allow_ellipsis: bool = False,
 ) -> list[QuoteMatch]:
-    """Return for each quote whether it is in `source`, where and how.
+    """Return for each quote whether and where it is in `source`, and with which caveats.
 
     `source` is a text, a `Transcript` or, for many calls, `prepare(...)` of one. `strict` accepts
-    no quote with caveats. What others than `speaker` say is rejected: one or more names, for which
-    a plain text has to have labels; by default the person who is assessed, where the speakers are
-    labelled and their roles tell who that is; `"*"` for anyone. `TextError` if something is no
-    text, `ConfigurationError` for a wrong mode, threshold or speaker, `MissingExtraError` for
-    `fuzzy` without the extra `quotes`.
+    no quote with caveats. Quotes of speakers other than `speaker` (one or more names) are
+    rejected; a plain text then needs labels. By default only the assessed person counts, where the
+    speakers are labelled and their roles identify one; `"*"` accepts anyone. `TextError` if an
+    argument is no text, `ConfigurationError` for a wrong mode, threshold or speaker,
+    `MissingExtraError` for `fuzzy` without the extra `quotes`.
     """
     speakers = speaker_names(speaker)
     rules = Rules(mode, fuzzy_threshold, strict, allow_ellipsis, speakers)
@@ -152,7 +152,7 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
 
 
 def speaker_names(speaker: Speakers) -> frozenset[str] | None:
-    """Return one or more names as `Rules` has them; `ConfigurationError` if they are none."""
+    """Return one or more names as `Rules` has them; `ConfigurationError` if they are invalid."""
     if speaker is None:
         return None
     several = isinstance(speaker, Collection) and not isinstance(speaker, str)
@@ -167,7 +167,7 @@ def speaker_names(speaker: Speakers) -> frozenset[str] | None:
 
 
 class Grounder:
-    """Looks quotes up in one source by the same rules."""
+    """Matcher of quotes against one source by the same rules."""
 
     def __init__(self, source: Quotable, rules: Rules) -> None:
         self._source, self._speakers = _heard(prepare(source), rules.speakers)
@@ -190,14 +190,14 @@ class Grounder:
         ]
 
     def _said_by_them(self, normal: str) -> bool:
-        """Say whether a form that the source holds is said somewhere by those whose words count."""
+        """Return whether a selected speaker says a form that the source holds."""
         source = self._source
         places = islice(source.places(normal), MOST_SPANS)
         spans = (source.original(place, len(normal)) for place in places)
         return any(said_by(source, span, self._speakers) for span in spans)
 
     def _accepts_otherwise(self, normal: str) -> bool:
-        """Say whether a normal form that the source does not hold is accepted all the same."""
+        """Return whether a normal form that the source does not hold is accepted all the same."""
         bare = unwrapped(normal)
         if bare is not normal and self._source.held([bare])[0]:
             return True
@@ -211,7 +211,7 @@ class Grounder:
         return near is not None and near.change is None
 
     def match(self, quote: str) -> QuoteMatch:
-        """Return where `quote` stands, and what to make of it."""
+        """Return the match of `quote`: its places, grade and caveats."""
         normal = normal_form(quote)
         if not normal:
             return QuoteMatch(quote, accepted=False, reason=Rejection.EMPTY)
@@ -294,7 +294,7 @@ class Grounder:
     # --- caveats -----------------------------------------------------------------------------
 
     def _refusal(self, caveats: Collection[Caveat]) -> Rejection | None:
-        """Return why a quote that is there is rejected all the same; None if it is not."""
+        """Return the reason to reject a quote that occurs in the text; None to accept it."""
         if _only_theirs(caveats):
             return Rejection.OTHER_SPEAKER
         return Rejection.CAVEATS if self._rules.strict and caveats else None
@@ -342,14 +342,14 @@ _REFUSED = {
 
 
 def _only_theirs(caveats: Collection[Caveat]) -> bool:
-    """Say whether a quote is said, in whole or in part, by somebody whose words do not count."""
+    """Return whether a quote is, in whole or in part, from a speaker that does not count."""
     return Caveat.OTHER_SPEAKER in caveats
 
 
 def _heard(
     source: PreparedSource, speakers: frozenset[str] | None
 ) -> tuple[PreparedSource, frozenset[str]]:
-    """Return a source with turns if they are needed, and whose words count; empty for anyone."""
+    """Return a source, with turns if needed, and the speakers that count (empty: anyone)."""
     if speakers is None:
         return source.interview
     if not speakers:

@@ -1,4 +1,4 @@
-"""A text in which quotes are looked up: normalised once, with an index of its words.
+"""Prepared text for quote matching: normalised once, with an index of its words.
 
 A quote is in the text if its normal form is a part of the text's (`core.text`). The index finds the
 same places as `str.find`: where a word begins inside of a quote, after a space, one begins in the
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Quotable: TypeAlias = "str | Transcript | PreparedSource"
 
 _BEGINNING = 8
-"""Characters, from where a word begins, that the index goes by."""
+"""Indexed characters at the beginning of a word."""
 _LONG_BEGINNING = 14
-"""Characters of a longer beginning, for those that are not rare."""
+"""Characters of a longer beginning, where the short one is not rare."""
 _RARE = 6
 """A beginning at no more places than this need not be compared with the others."""
 _UNCOMMON = 8
@@ -49,7 +49,7 @@ def unwrapped(normal: str) -> str:
 
 
 class PreparedSource:
-    """A transcript or other text, ready for any number of quotes; never changes."""
+    """Immutable transcript or other text, prepared for any number of quotes."""
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
@@ -69,7 +69,7 @@ class PreparedSource:
 
     @cached_property
     def interview(self) -> tuple[PreparedSource, frozenset[str]]:
-        """This source, with turns if its labels tell who is assessed, and the names of those."""
+        """This source, with turns if its labels identify assessed speakers, and their names."""
         transcript = self.transcript
         transcript = transcript if transcript.turns else conversation(self.text)
         told = assessed(transcript)
@@ -78,8 +78,8 @@ class PreparedSource:
         return self.as_transcript(transcript), told
 
     def held(self, normal_quotes: Iterable[str]) -> list[bool]:
-        """Say of each normal form whether it is a non-empty part of the text's."""
-        # The only loop that every quote goes through: calls in it would double what it takes.
+        """Return for each normal form whether it is a non-empty part of the text's."""
+        # The only loop over every quote: calls in it would double its time.
         places_of, starts_with = self._beginnings.get, self.normal.startswith
         found: list[bool] = []
         for quote in normal_quotes:
@@ -105,9 +105,9 @@ class PreparedSource:
         return quote != "" and (there or quote in self.normal)
 
     def places(self, normal_quote: str) -> Iterator[int]:
-        """Yield where a normal form stands in the text's, in order; none overlaps the one before.
+        """Yield the places of a normal form in the text's, in order and without overlaps.
 
-        The empty form stands nowhere.
+        The empty form has no place.
         """
         before = normal_quote.find(" ") + 1
         if not 0 < before <= len(normal_quote) - _BEGINNING:
@@ -130,9 +130,9 @@ class PreparedSource:
                 free = start + len(quote)
 
     def _rarest(self, quote: str, fewest: Sequence[int], before: int) -> tuple[Sequence[int], int]:
-        """Return the places of the rarest inner beginning, and how far into the quote it stands.
+        """Return the places of the rarest inner beginning, and its offset in the quote.
 
-        Given those of the first one.
+        `fewest` are the places of the first one, at offset `before`.
         """
         at, last, places_of = before, len(quote) - _BEGINNING, self._beginnings.get
         places = fewest
@@ -146,9 +146,9 @@ class PreparedSource:
         return fewest, before
 
     def starts(self, normal_quote: str) -> Iterator[int]:
-        """Yield where a normal form would start if words of its were in the text, likeliest first.
+        """Yield possible starts of a normal form by its words in the text, likeliest first.
 
-        Only of words that are not common, and of no more places than are soon tried.
+        Only uncommon words and a bounded number of places are tried.
         """
         last, at, begun = len(normal_quote) - _BEGINNING, 0, list[tuple[Sequence[int], int]]()
         while at <= last:
@@ -161,7 +161,7 @@ class PreparedSource:
 
     @cached_property
     def _beginnings(self) -> dict[str, list[int]]:
-        """Where each beginning of a word stands in the normal form."""
+        """Places of each beginning of a word in the normal form."""
         normal, at = self.normal, 0
         found: dict[str, list[int]] = {}
         while at or not found:
@@ -176,25 +176,25 @@ class PreparedSource:
 
     @cached_property
     def grams(self) -> GramIndex:
-        """The index for quotes that are only nearly in the text."""
+        """Trigram index for fuzzy matches."""
         from veridical.quotes.trigram_index import GramIndex  # numpy takes a while to import
 
         return GramIndex(self.normal)
 
     def original(self, place: int, length: int) -> Span:
-        """Return the span of the original that a stretch of the normal form came from."""
+        """Return the span in the original of a stretch of the normal form."""
         return self.normalised.to_original(place, place + length)
 
 
 def prepare(source: Quotable) -> PreparedSource:
-    """Return `source` ready for quotes: normalised here, once. `TextError` if it is no text."""
+    """Return `source` prepared for quotes: normalised here, once. `TextError` if it is no text."""
     if isinstance(source, PreparedSource):
         return source
     return PreparedSource(source if isinstance(source, Transcript) else plain(source))
 
 
 def each_quote(quotes: Iterable[str]) -> list[str]:
-    """Return the quotes as a list; `TextError` names the place and type of one that is no text."""
+    """Return the quotes as a list; `TextError` names place and type of an invalid one."""
     if isinstance(quotes, str) or not hasattr(quotes, "__iter__"):
         msg = f"quotes must be a list of texts, not a single {type(quotes).__name__}"
         raise TextError(msg, hint="Pass a list, even for one quote")

@@ -1,6 +1,6 @@
-"""Extracted evidence has one shape: each key of a known set with a list of texts (Spec 054).
+"""Schema of extracted evidence: each key of a known set with a list of texts (Spec 054).
 
-Nothing is coerced. What is wrong is reported all at once, by key, index and type; never a value.
+Nothing is coerced. All violations are reported at once, by key, index and type; never a value.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _SHOWN_ITEMS = 5
 def validate_evidence_schema(
     obj: object, keys: Sequence[str] = PHQ8_DOMAIN_KEYS
 ) -> dict[str, list[str]]:
-    """Return every one of `keys` with its quotes: stripped, blank ones left out, none twice.
+    """Return every one of `keys` with its quotes: stripped, no blank ones, none twice.
 
-    A missing or null key means no evidence. `EvidenceSchemaError` says, by key, all that is wrong.
+    A missing or null key means no evidence. `EvidenceSchemaError` lists all violations by key.
     `ConfigurationError` if `keys` are not names.
     """
     known = _checked(keys)
@@ -60,7 +60,7 @@ def _checked(keys: Sequence[str]) -> dict[str, None]:
 
 
 def _violation(value: object) -> str:
-    """Return what is wrong with the value of a key; empty if nothing is."""
+    """Return the violation in the value of a key; empty if there is none."""
     if value is None:
         return ""
     if not isinstance(value, list):

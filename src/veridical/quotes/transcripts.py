@@ -1,4 +1,4 @@
-"""Transcripts of who said what, in the formats they come in.
+"""Transcripts and their turns, and parsers for the supported formats.
 
 `parse_transcript` returns a text and its turns; offsets of quotes count in that text. Plain text
 and text with labels stay as they are. From the other formats a text with labels is made, one turn
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 
 
 class TranscriptKind(StrEnum):
-    """The format a transcript came in."""
+    """Format of a transcript."""
 
     PLAIN = "plain"
     """No turns."""
     LABELS = "labels"
-    """`Name: text` or `[name] text`; a line without a label goes on with the turn."""
+    """`Name: text` or `[name] text`; a line without a label continues the turn."""
     JSON = "json"
     """`[{"speaker": ..., "text": ...}]`, or an object with that list under `turns`."""
     VTT = "vtt"
-    """WebVTT; who speaks is told by `<v Name>` or by a label."""
+    """WebVTT; the speaker is in `<v Name>` or a label."""
     SRT = "srt"
-    """SubRip; who speaks is told by a label."""
+    """SubRip; the speaker is in a label."""
     CSV = "csv"
-    """Tab separated with a head, columns `speaker` and `value` (`text`), as DAIC-WOZ has it."""
+    """Tab separated with a head, columns `speaker` and `value` (`text`), as in DAIC-WOZ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker said at a stretch: `span` in the text, without the label."""
+    """Consecutive words of one speaker: `span` in the text, without the label."""
 
     speaker: str
     span: Span
@@ -50,7 +50,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A text and its turns, in order; without turns it is plain text."""
+    """Text and its turns, in order; without turns it is plain text."""
 
     text: str = field(repr=False)
     turns: tuple[Turn, ...] = ()
@@ -61,16 +61,16 @@ class Transcript:
 
 
 class _Said(NamedTuple):
-    """One entry of a structured transcript; without a speaker if none is named."""
+    """Entry of a structured transcript; without a speaker if none is named."""
 
     speaker: str
     text: str
 
 
 def parse_transcript(text: str, kind: TranscriptKind | str | None = None) -> Transcript:
-    """Return the transcript in `text`; what kind it is shows at its beginning, unless given.
+    """Return the transcript in `text`; its kind is detected from its beginning, unless given.
 
-    `TranscriptError` names the place of what is malformed, `TextError` that it is no text.
+    `TranscriptError` names the place of a syntax error, `TextError` if it is no text.
     """
     require_text(text, "a transcript", "Decode bytes first; pass a str")
     chosen = _kind(kind) if kind is not None else _detected(text)
@@ -134,7 +134,7 @@ def _detected(text: str) -> TranscriptKind:
     first = LABEL.match(start.lstrip())
     if first is None:
         return TranscriptKind.PLAIN
-    # One label may be a heading such as "Note:"; in a conversation somebody speaks twice.
+    # One label may be a heading such as "Note:"; in a conversation a speaker has two turns.
     names = [_name(label) for label in LABEL.finditer(text)]
     return TranscriptKind.LABELS if len(set(names)) < len(names) else TranscriptKind.PLAIN
 
@@ -157,7 +157,7 @@ def _labelled_turns(text: str) -> tuple[Turn, ...]:
 
 
 def _written_out(said: Iterable[_Said], kind: TranscriptKind) -> Transcript:
-    """Return a text with labels and its turns; what one speaker says in a row is one turn."""
+    """Return a text with labels and its turns; consecutive entries of a speaker are one turn."""
     # Subtitles break sentences anywhere; the entries of the other formats are utterances.
     between = " " if kind in {TranscriptKind.VTT, TranscriptKind.SRT} else "\n"
     pieces, turns, at = list[str](), list[Turn](), 0
@@ -214,7 +214,7 @@ def _from_cues(text: str) -> Iterator[_Said]:
         if _NO_CUE.match(lines[0]):
             continue
         for said in _cue(lines, number):
-            # A cue that names nobody goes on with what was being said.
+            # A cue without a speaker continues the turn.
             speaker = said.speaker or speaker
             yield _Said(speaker, said.text)
 
@@ -222,8 +222,8 @@ def _from_cues(text: str) -> Iterator[_Said]:
 def _blocks(text: str) -> Iterable[tuple[int, list[str]]]:
     """Return the lines between blank ones, with the number of the first.
 
-    Behind a line of spaces, what has no line of times goes on with the cue: captions made by
-    machines have such lines among what is said.
+    After a line of spaces, lines without times belong to the same cue: machine-made captions have
+    such lines inside cues.
     """
     blocks: list[tuple[int, list[str]]] = []
     ended = True
@@ -240,7 +240,7 @@ def _blocks(text: str) -> Iterable[tuple[int, list[str]]]:
 
 
 def _times_at(lines: Sequence[str]) -> int | None:
-    """Return where a block has its line of times: the first, or behind its name."""
+    """Return the index of a block's line of times: the first, or after its name."""
     return next((i for i, line in enumerate(lines[:3]) if "-->" in line), None)
 
 
@@ -282,7 +282,7 @@ class _Columns(NamedTuple):
 
 
 def _columns(head: str) -> _Columns | None:
-    """Return where a first line has the speaker and what is said; None if it names no such."""
+    """Return the columns of speaker and text in a first line; None if it has none such."""
     names = [name.strip().lower() for name in head.split("\t")]
     said = next((name for name in ("value", "text") if name in names), None)
     if said is None or "speaker" not in names:

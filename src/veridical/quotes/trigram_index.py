@@ -1,4 +1,4 @@
-"""Where a text may nearly hold a quote: an index of three-letter sequences, with numpy.
+"""Trigram index for candidate places of fuzzy quotes, with numpy.
 
 Exact by counting: a window of `m` characters of the text has a similarity of at least `threshold`
 to a quote of `m` characters only if at most k = (1 - threshold) m characters of the quote are not
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Stretch: TypeAlias = tuple[int, int]
-"""Start and end in the text: a `Span` without its checks, for there may be hundreds a quote."""
+"""Start and end in the text: a `Span` without its checks, as there may be hundreds a quote."""
 
 _LENGTH = 3
 _PLACE = np.dtype(np.int32)
@@ -34,7 +34,7 @@ _MOST_HITS = 4
 
 
 class GramIndex:
-    """The places of every sequence of three characters of a text."""
+    """Places of every sequence of three characters of a text."""
 
     def __init__(self, text: str) -> None:
         self._length = len(text)
@@ -70,7 +70,7 @@ class GramIndex:
     def _distances(self, quote: str, left_out: int) -> NDArray[np.int32] | None:
         """Return place in the text minus place in the quote, sorted, for the sequences in common.
 
-        So many of the commonest sequences are left out. None if there are too many places.
+        The `left_out` commonest sequences are left out. None if there are too many places.
         """
         grams = [_number(quote[i : i + _LENGTH]) for i in range(len(quote) - _LENGTH + 1)]
         all_counts = [self._counts[gram] for gram in grams]
@@ -89,7 +89,7 @@ class GramIndex:
         return distances
 
     def _joined(self, starts: NDArray[np.int32], ends: NDArray[np.int32]) -> list[Stretch]:
-        """Return stretches, in order, those that overlap as one."""
+        """Return stretches, in order, with overlapping ones merged."""
         if not len(starts):
             return []
         apart = np.ones(len(starts) + 1, np.bool_)

@@ -1,0 +1,1 @@
+"""Readers of documents: text, HTML, PDF, JSON and JSONL files and folders."""

@@ -1,4 +1,4 @@
-"""Files, folders and standard input -> the answer and its sources."""
+"""Reading of the answer and its sources from files, folders and standard input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LONGEST_SHOWN_PATH = 200
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that was not read, or not wholly, and why."""
+    """Document that was not read, or only in part, with the reason."""
 
     path: str
     reason: str
@@ -38,7 +38,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The sources that were read, and notices of all that was not."""
+    """Sources that were read, and notices of all that were not."""
 
     sources: tuple[Source, ...]
     notices: tuple[Notice, ...] = ()
@@ -46,7 +46,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Texts of one document: a record each, with its place."""
+    """Texts of one document: one per record, with its place."""
 
     records: tuple[Record, ...]
     path: str
@@ -66,7 +66,7 @@ def read_answer(argument: str) -> str:
 
 
 def read_text(argument: str, what: str) -> str:
-    """Read a file, or standard input if `argument` is "-", as the text it is: nothing converted."""
+    """Read a file, or standard input if `argument` is "-", as text without conversion."""
     place = f"{what} from standard input" if argument == STDIN else shown(argument)
     text = decode(_read(argument, place), place)
     ensure_text(text, place)
@@ -78,8 +78,8 @@ def read_sources(
 ) -> Documents:
     """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input.
 
-    The file that is `checked` and the reports that are `written` are evidence of nothing: they are
-    skipped in a folder, and a `SourceError` if they are named.
+    The file that is `checked` and the reports that are `written` are no evidence: they are skipped
+    in a folder, and a `SourceError` if they are named.
     """
     if not arguments:
         msg = "there are no sources"
@@ -149,7 +149,7 @@ def _split_id(argument: str) -> tuple[str, str]:
 
 
 def _own(checked: str, written: Iterable[Path]) -> Own:
-    """Return what is no evidence by its file, and why."""
+    """Return the files that are no evidence, each with the reason."""
     reasons = {str(path): "the report is written there" for path in written}
     reasons |= {checked: "it is what is checked"} if checked else {}
     found = {_identity(path): reason for path, reason in reasons.items()}
@@ -157,7 +157,7 @@ def _own(checked: str, written: Iterable[Path]) -> Own:
 
 
 def _identity(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from others, whatever names lead to it; None if it is no file."""
+    """Return the identity of a file, whatever names lead to it; None if it is no file."""
     try:
         status = os.fstat(sys.stdin.fileno()) if path == STDIN else Path(path).stat()
     except (OSError, ValueError, AttributeError):  # standard input may be closed, or None
@@ -223,7 +223,7 @@ def _read_folder_file(path: Path, folder: Path, own: Own) -> _Found | Notice:
 
 
 def _unsupported(path: str, data: bytes) -> str:
-    """Say why a file that was found in a folder, not named, holds nothing for us."""
+    """Return the reason why a file found in a folder, not named, has no usable text."""
     if not data.strip():
         return "empty"
     kind = format_of(path, data)

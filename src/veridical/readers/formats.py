@@ -1,4 +1,4 @@
-"""Bytes of a document -> text, by format: what a suffix says, checked against the content."""
+"""Conversion of document bytes to text, by suffix and content."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DECLARED_CHARSET = re.compile(
     rb"""((?:ascii|big5|cp125|euc-|gb|iso-8859-|koi8-|latin|shift_jis|us-ascii|utf-8|windows-)[\w-]{0,9})""",
     re.IGNORECASE,
 )
-# What these two are taken to mean by every browser.
+# Meaning of these two in every browser.
 WEB_CHARSETS = dict.fromkeys(("iso-8859-1", "latin1", "us-ascii", "ascii"), "windows-1252")
 HTML_START = re.compile(
     rb"\s*(<\?xml[^>]*>\s*)?(<!--.{0,2000}?-->\s*)?<(!doctype\s+html|html)\b",
@@ -55,7 +55,7 @@ HTML_START = re.compile(
 
 
 class DocumentFormat(StrEnum):
-    """How the bytes of a document are read."""
+    """Format of a document."""
 
     TEXT = "text"
     HTML = "html"
@@ -66,14 +66,14 @@ class DocumentFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The text of a document; `remark` says what of it could not be read, if anything."""
+    """Text of a document; `remark` describes unreadable parts, if any."""
 
     text: str = field(repr=False)
     remark: str = ""
 
 
 def format_of(name: str, data: bytes) -> DocumentFormat:
-    """Return the format that the content shows, else the one that the suffix of `name` says."""
+    """Return the format detected from the content, else the one of the suffix of `name`."""
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return DocumentFormat.PDF
     suffix = PurePath(name).suffix.lower()

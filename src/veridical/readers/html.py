@@ -1,4 +1,4 @@
-"""The readable text of an HTML page: what a reader sees, one block element per line."""
+"""Readable text of an HTML page as displayed, one block element per line."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ LINES = _tags(
     "summary tbody tfoot thead tr"
 )
 CELLS = frozenset({"td", "th"})
-# What HTML calls white space: a no-break space is not among it.
+# White space in the sense of HTML: a no-break space is not among it.
 SPACES = re.compile(r"[ \t\r\n\f]+")
 HIDING = re.compile(r"display:none|visibility:hidden")
 
 
 def html_to_text(html: str) -> str:
-    """Return the text a reader of the page sees."""
+    """Return the text of a page as displayed to its reader."""
     root = LexborHTMLParser(html).root
     return "" if root is None else _Walk().text_of(root)
 
 
 @dataclass(slots=True)
 class _Writer:
-    """Collects text; breaks, spaces and list markers wait until text follows."""
+    """Collector of text; breaks, spaces and list markers wait until text follows."""
 
     out: list[str] = field(default_factory=list, repr=False)
     breaks: int = 0
@@ -63,7 +63,7 @@ class _Writer:
             self.space = squeezed.endswith(" ")
 
     def verbatim(self, text: str) -> None:
-        """Write text as it is, after whatever waits."""
+        """Write text as it is, after pending breaks and spaces."""
         if self.breaks and self.out:
             self.out.append("\n" * self.breaks)
         elif self.space and self.out and not self.marker:
@@ -78,7 +78,7 @@ class _Writer:
 
 @dataclass(slots=True)
 class _Walk:
-    """Walks the tree with a stack of its own: pages nest deeper than Python's recursion goes."""
+    """Tree walk with a stack of its own: pages nest deeper than Python's recursion goes."""
 
     writer: _Writer = field(default_factory=_Writer)
     stack: list[LexborNode | Callable[[], None]] = field(default_factory=list)

@@ -23,7 +23,7 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One source of a JSON document; `place` is where it stands."""
+    """Source in a JSON document; `place` is its position."""
 
     id: str
     text: str = field(repr=False)
@@ -32,7 +32,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class NotRecords:
-    """Why a JSON document holds no records at all: it is some other kind of JSON."""
+    """Reason why a JSON document holds no records: it is some other kind of JSON."""
 
     reason: str
 
@@ -51,7 +51,7 @@ class _Problems:
 
 
 class _DuplicateKeyError(ValueError):
-    """An object names a key twice."""
+    """Raised when an object names a key twice."""
 
 
 def json_records(text: str, place: str) -> list[Record] | NotRecords:

@@ -1,4 +1,4 @@
-"""Settings that go by several names, those of SPEC-08 and SPEC-16 among them: one value each."""
+"""Aliases of settings, SPEC-08's and SPEC-16's names among them: one value for all names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ ALIASES = (
     ("policy.parallel", "verification.parallel_verification"),
     ("verification.enabled", "hallucination.output_verification.enabled"),
 )
-"""Names of one value each; what is set by one of them is set by all."""
+"""Names of one value each; setting one of them sets all."""
 
 
 def spread(values: Mapping[str, V]) -> dict[str, V]:
-    """Return values by dotted key, each under all its names; None is not said."""
+    """Return values by dotted key, each under all its names; None means unset."""
     spread = dict(values)
     for names in ALIASES:
         said = [values[name] for name in names if values.get(name) is not None]
@@ -37,7 +37,7 @@ def spread(values: Mapping[str, V]) -> dict[str, V]:
 
 
 def conflicts(values: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """Yield names of one value that are set to different ones: the first, and each that differs."""
+    """Yield pairs of names of one setting with different values: the first, and another."""
     for names in ALIASES:
         said = [name for name in names if values.get(name) is not None]
         for other in said[1:]:

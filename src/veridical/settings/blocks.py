@@ -1,4 +1,4 @@
-"""The blocks of the settings. A description completes the sentence "must be ..." of an error."""
+"""Blocks of the settings. A description completes the sentence "must be ..." of an error."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from veridical.settings.types import (  # noqa: TC001 -- the same
 
 
 class SettingsBlock(BaseModel):
-    """A group of settings under one key."""
+    """Group of settings under one key."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PolicySettings(SettingsBlock):
-    """The block `policy:`, a mirror of `veridical.core.policy.Policy`."""
+    """Block `policy:`, a mirror of `veridical.core.policy.Policy`."""
 
     support_threshold: Probability | None = Field(
         default=None, description="a number from 0 to 1, or null for the backend's own"
@@ -68,9 +68,9 @@ class PolicySettings(SettingsBlock):
 
 
 class VerificationSettings(SettingsBlock):
-    """The block `verification:`, SPEC-16's VerificationConfig: an answer before it is shown.
+    """Block `verification:`, SPEC-16's VerificationConfig: answers before they are shown.
 
-    What the block `policy` has under a name of its own is the same value (`settings_aliases`).
+    A setting that the block `policy` has under another name is the same value (`settings.aliases`).
     """
 
     enabled: Switch = True
@@ -92,7 +92,7 @@ class VerificationSettings(SettingsBlock):
 
 
 class HallucinationBackendSettings(SettingsBlock):
-    """The block `hallucination.backend:`: who is asked by gates and audits."""
+    """Block `hallucination.backend:`: backends of gates and audits."""
 
     type: Literal["self", "haiku", "external", "configurable"] | None = Field(
         default=None, description="'self', 'haiku', 'external', 'configurable' or null"
@@ -101,7 +101,7 @@ class HallucinationBackendSettings(SettingsBlock):
 
 
 class MemoryGateSettings(SettingsBlock):
-    """The block `hallucination.memory_gate:`: facts are verified before they are stored."""
+    """Block `hallucination.memory_gate:`: facts are verified before they are stored."""
 
     enabled: Switch = False
     min_confidence: Probability = 0.5
@@ -109,7 +109,7 @@ class MemoryGateSettings(SettingsBlock):
 
 
 class OutputVerificationSettings(SettingsBlock):
-    """The block `hallucination.output_verification:`: answers before they are shown."""
+    """Block `hallucination.output_verification:`: answers before they are shown."""
 
     enabled: Annotated[
         StrictBool | None,
@@ -119,17 +119,17 @@ class OutputVerificationSettings(SettingsBlock):
 
 
 class TraceAuditingSettings(SettingsBlock):
-    """The block `hallucination.trace_auditing:`: execution traces are audited."""
+    """Block `hallucination.trace_auditing:`: execution traces are audited."""
 
     enabled: Switch = False
     check_post_hoc: Switch = True
 
 
 class HallucinationSettings(SettingsBlock):
-    """The block `hallucination:` of SPEC-08.34: what a host checks by itself; off by default.
+    """Block `hallucination:` of SPEC-08.34: automatic checks by a host; off by default.
 
-    `enabled` null checks nothing by itself; false switches off the checks of answers, too, that an
-    orchestrator or the proxy is there for.
+    With `enabled` null a host checks nothing automatically; false also switches off the checks of
+    answers by the orchestrator and the proxy.
     """
 
     enabled: Annotated[
@@ -146,7 +146,7 @@ class HallucinationSettings(SettingsBlock):
 
 
 class ClaimsSettings(SettingsBlock):
-    """The block `claims:`: a text model that takes answers apart; the rules do it without one."""
+    """Block `claims:`: text model for claim extraction; rules are used without one."""
 
     model: Name = None
     max_tokens: Count = 2048
@@ -154,7 +154,7 @@ class ClaimsSettings(SettingsBlock):
 
 
 class OpenAISettings(SettingsBlock):
-    """The block `openai:`: a chat endpoint; samples where it gives no log-probabilities."""
+    """Block `openai:`: a chat endpoint; sampled where it gives no log-probabilities."""
 
     base_url: Address = None
     api_key: Secret = None
@@ -168,7 +168,7 @@ class OpenAISettings(SettingsBlock):
 
 
 class AnthropicSettings(SettingsBlock):
-    """The block `anthropic:`: repeated sampling from Claude."""
+    """Block `anthropic:`: repeated sampling from Claude."""
 
     base_url: Address = None
     api_key: Secret = None
@@ -180,7 +180,7 @@ class AnthropicSettings(SettingsBlock):
 
 
 class DecisionSettings(SettingsBlock):
-    """The blocks `openai_decisions:` and `systemone:`: services that decide among options."""
+    """Blocks `openai_decisions:` and `systemone:`: services that decide among options."""
 
     base_url: Address = None
     api_key: Secret = None
@@ -190,7 +190,7 @@ class DecisionSettings(SettingsBlock):
 
 
 class GgufSettings(SettingsBlock):
-    """The block `gguf:`: a language model in this process."""
+    """Block `gguf:`: a language model in this process."""
 
     context_tokens: Count = 4096
     top_logprobs: Count = 20
@@ -201,7 +201,7 @@ _BAND = "a number from 0 to 1, or null for as far as the first is not sure"
 
 
 class CascadeSettings(SettingsBlock):
-    """The block `cascade:`: the second backend is asked where the first is in doubt."""
+    """Block `cascade:`: the second backend is asked where the first is in doubt."""
 
     first: Name = "embedded"
     second: Name = None
@@ -210,7 +210,7 @@ class CascadeSettings(SettingsBlock):
 
 
 class AliasSettings(SettingsBlock):
-    """The block `aliases:`: what `self`, `external` and, by operation, `configurable` stand for."""
+    """Block `aliases:`: backends for `self`, `external` and, by operation, `configurable`."""
 
     self: Name = None
     external: Name = None
@@ -221,9 +221,9 @@ class AliasSettings(SettingsBlock):
 
 
 class CacheSettings(SettingsBlock):
-    """The block `cache:`: estimates that are kept between runs; off without a path.
+    """Block `cache:`: estimates that are kept between runs; off without a path.
 
-    With `texts` on, what text models write is kept, too: the file then holds texts.
+    With `texts` on, texts of text models are cached, too: the file then holds texts.
     """
 
     path: Annotated[
@@ -248,7 +248,7 @@ _DATABASE = r"sqlite:///[^?#]+|postgresql(\+psycopg)?://(?!.*[?&](ssl)?password=
 
 
 class StoreSettings(SettingsBlock):
-    """The block `store:`: the database for what is kept from run to run, such as feedback."""
+    """Block `store:`: the database for persistent data, such as feedback."""
 
     url: Annotated[
         StrictStr | None,
@@ -261,7 +261,7 @@ class StoreSettings(SettingsBlock):
 
 
 class EmbeddingSettings(SettingsBlock):
-    """The block `embeddings:`: vectors of facts, for `veridical memory search --semantic`.
+    """Block `embeddings:`: vectors of facts, for `veridical memory search --semantic`.
 
     They come from an OpenAI-compatible endpoint: without a `base_url`, that of the block `openai`.
     """
@@ -275,7 +275,7 @@ class EmbeddingSettings(SettingsBlock):
 
 
 class RequestSettings(SettingsBlock):
-    """The block `requests:`: how backends other than the embedded one are asked."""
+    """Block `requests:`: requests to backends other than the embedded one."""
 
     deadline_s: Annotated[
         Seconds | None, Field(description="a number of seconds above 0, or null for no limit")
@@ -293,7 +293,7 @@ class RequestSettings(SettingsBlock):
 
 
 class QuantitativeSettings(SettingsBlock):
-    """The block `quantitative:`: how quotes are validated, named as in Spec 053."""
+    """Block `quantitative:`: validation of quotes, named as in Spec 053."""
 
     evidence_quote_validation_enabled: Switch = True
     evidence_quote_validation_mode: Literal["substring", "fuzzy"] = Field(
@@ -309,7 +309,7 @@ class QuantitativeSettings(SettingsBlock):
 
 
 class ExtractionSettings(SettingsBlock):
-    """The block `extraction:`: a text model that copies evidence out of transcripts."""
+    """Block `extraction:`: a text model that copies evidence out of transcripts."""
 
     backend: Name = None
     keys: Names = None
@@ -336,7 +336,7 @@ def _is_origin(value: object) -> bool:
 
 
 class ServerSettings(SettingsBlock):
-    """The block `server:`: `veridical serve`, its limits, and who may use it."""
+    """Block `server:`: `veridical serve`, its limits, and its access control."""
 
     host: Annotated[StrictStr, Field(min_length=1, description="a name or an IP address")] = (
         "127.0.0.1"
@@ -369,7 +369,7 @@ class ServerSettings(SettingsBlock):
 
 
 class TelemetrySettings(SettingsBlock):
-    """The block `telemetry:`: what `veridical serve` logs, and whether it speaks OpenTelemetry."""
+    """Block `telemetry:`: logs of `veridical serve`, and its OpenTelemetry export."""
 
     logs: Literal["json", "text"] = Field(default="json", description="'json' or 'text'")
     otel: Switch = False
@@ -395,7 +395,7 @@ Roles = Annotated[
 
 
 class ProxySettings(SettingsBlock):
-    """The block `proxy:`: answers of another service, verified on their way to the client."""
+    """Block `proxy:`: answers of another service, verified on their way to the client."""
 
     upstream_url: Address = None
     api_key: Secret = None

@@ -59,17 +59,17 @@ if TYPE_CHECKING:
 CONFIG_NAME = "veridical.yaml"
 PREFIX = "VERIDICAL_"
 SPEC_053 = "QUANTITATIVE_EVIDENCE_QUOTE_"
-"""Variables of the block `quantitative` go by the names of Spec 053, too."""
+"""Variables of the block `quantitative` also have the names of Spec 053."""
 
 FLAGS = {
     "evidence_quote_validation_mode": "mode",
     "evidence_quote_fuzzy_threshold": "threshold",
     "evidence_quote_fail_on_all_rejected": "fail-on-all-rejected",
 }
-"""Options that go by other names than their keys."""
+"""Options with other names than their keys."""
 
 TWO_VALUES = "two_values"
-"""The type of the error that a setting is set to different values by different names."""
+"""Type of the error for different values of one setting under different names."""
 
 IN_MEMORY = ":memory:"
 """The path of a cache that ends with the process."""
@@ -78,7 +78,7 @@ RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
 class Settings(BaseModel):
-    """Everything that can be configured; `Settings()` is the defaults, `load` reads the layers."""
+    """All settings; `Settings()` is the defaults, `load` reads the layers."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -118,7 +118,7 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _have_one_value_each(self) -> Self:
-        """Give settings that go by several names the value that one of them is set to."""
+        """Set all aliases of a setting to the value that one of them has."""
         said = _flatten(self.model_dump(exclude_unset=True))
         for first, other in conflicts(said):
             message = "{key} differs from {first}, which is the same setting"
@@ -126,13 +126,13 @@ class Settings(BaseModel):
         for key, value in spread(said).items():
             if value is not None and said.get(key) is None:
                 name, _, rest = key.partition(".")
-                # Frozen for everybody else; `model_fields_set` still says what was set.
+                # Frozen for others; `model_fields_set` still has the keys that were set.
                 self.__dict__[name] = _with(getattr(self, name), rest, value)
         return self
 
     @classmethod
     def load(cls, config: Path | None = None, **overrides: object) -> Self:
-        """Return the settings in force; an override of None is one that was not given."""
+        """Return the settings in force; an override of None counts as not given."""
         return cls.model_validate(load_layers(config, overrides).merged())
 
     def to_policy(self) -> Policy:
@@ -141,13 +141,13 @@ class Settings(BaseModel):
 
     @property
     def verifies_answers(self) -> bool:
-        """Whether an orchestrator, the proxy and `llm` verify answers."""
+        """True if an orchestrator, the proxy and `llm` verify answers."""
         return self.verification.enabled and self.hallucination.enabled is not False
 
     def for_host(self) -> Settings:
-        """Return these with estimates kept as long as the block `hallucination` says.
+        """Return these settings with the cache lifetime of the block `hallucination`.
 
-        Where they are kept is what `cache.path` says, else in memory.
+        Estimates are cached in `cache.path`, else in memory.
         """
         kept = self.hallucination.cache_ttl
         if kept is None:
@@ -158,7 +158,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One place that settings come from: its values by dotted key, and where each was written."""
+    """Origin of settings: its values by dotted key, and the place of each."""
 
     kind: Literal["default", "file", "env", "flag"]
     values: Mapping[str, object]
@@ -167,7 +167,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """The layers, weakest first."""
+    """Layers, weakest first."""
 
     layers: tuple[Layer, ...]
 
@@ -183,7 +183,7 @@ class Layers:
 
 @dataclass(slots=True)
 class _Problems:
-    """Collects what is wrong, so that all of it is said at once."""
+    """Collector of problems, so that all of them are reported at once."""
 
     lines: list[str] = field(default_factory=list)
 
@@ -236,7 +236,7 @@ def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
     named = {name.removeprefix(PREFIX).replace("__", "_"): key for name, key in keys.items()}
     known = keys | {name: key for name, key in named.items() if name.startswith(SPEC_053)}
     values, places = dict[str, str](), dict[str, str]()
-    # Ours come last: what they say wins.
+    # Ours come last, so their values win.
     for name, value in sorted(environ.items(), key=lambda item: item[0].startswith(PREFIX)):
         if not name.upper().startswith((PREFIX, SPEC_053)) or name.upper() in RESERVED:
             continue
@@ -335,7 +335,7 @@ def _parse_yaml(text: str, path: str, problems: _Problems) -> object:
 
 
 class _Loader(yaml.SafeLoader):
-    """Notes duplicate keys, of which PyYAML would silently keep the last."""
+    """YAML loader that notes duplicate keys, of which PyYAML would silently keep the last."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -374,7 +374,7 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
             return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
         block = _block(info)
         if block is None:
-            # What follows in `loc` names a branch of a union, which is no key.
+            # The rest of `loc` names a branch of a union, which is no key.
             return ".".join(path), _must_be(info.description, detail["input"])
         model = block
     return ".".join(path), _must_be("a block of keys", detail["input"])
@@ -417,7 +417,7 @@ def _flatten(
 
 
 def _block(info: FieldInfo) -> type[SettingsBlock] | None:
-    """Return the block that a key stands for; None if it is a value."""
+    """Return the block of a key; None if it is a value."""
     kind = info.annotation
     return kind if isinstance(kind, type) and issubclass(kind, SettingsBlock) else None
 

@@ -1,4 +1,4 @@
-"""The values a setting may have. A description completes the sentence "must be ..." of an error."""
+"""Types of setting values. A description completes the sentence "must be ..." of an error."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _described(name: str, description: object) -> bool:
 
 
 def json_object(value: object) -> object:
-    """Return what can be sent as JSON; text, as in the environment, is JSON itself."""
+    """Return a JSON-serialisable value; text, as in the environment, is JSON itself."""
     value = json.loads(value) if isinstance(value, str) else value
     try:
         json.dumps(value, allow_nan=False)

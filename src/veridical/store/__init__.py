@@ -1,4 +1,4 @@
-"""What is kept from run to run: one database, SQLite (one file, the default) or PostgreSQL."""
+"""Persistent storage: one database, SQLite (one file, the default) or PostgreSQL."""
 
 from veridical.store.cache import CacheTable
 from veridical.store.database import Store

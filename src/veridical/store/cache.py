@@ -1,6 +1,6 @@
-"""Estimates that are kept in the database, for programs that share it: keys and values are bytes.
+"""Cache of estimates in the database, for programs that share it: keys and values are bytes.
 
-It never raises: what goes wrong is counted in `errors`, and then there is nothing in it.
+It never raises: a failure is counted in `errors` and returns nothing.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAUSE_S = 10.0
-"""How long a database that failed is left alone, so that it is not waited for on each call."""
+"""Seconds without calls after a failure of the database, so that not each call waits for it."""
 
 WAIT_S = 1.0
-"""Seconds that a write waits for others: longer than that, asking again is no slower."""
+"""Seconds that a write waits for others: beyond that, a new measurement is no slower."""
 
 _AT_ONCE = 500  # ids in one query; SQLite of old takes 999
 _PRUNE_AT_MOST_EVERY = 1000
 
 
 class CacheTable:
-    """Keeps at most about `max_entries` values by key; the oldest go first.
+    """Key-value cache of about `max_entries` values at most; the oldest are evicted.
 
     `store` should wait for other writers for `WAIT_S` only.
     """
@@ -45,13 +45,13 @@ class CacheTable:
         self._limit = max_entries
         self._pause_s = pause_s
         self._every = max(1, min(_PRUNE_AT_MOST_EVERY, max_entries // 20))
-        self._since_pruning = self._every  # the first to write prunes what others left
+        self._since_pruning = self._every  # the first to write prunes earlier entries
         self._resume = float("-inf")
         self._lock = threading.Lock()
         self.errors = 0
 
     async def get(self, keys: Sequence[bytes], *, ttl_s: float) -> dict[bytes, bytes]:
-        """Return the values of those keys that are there and younger than `ttl_s` seconds."""
+        """Return the values of the keys that are stored and younger than `ttl_s` seconds."""
         oldest = time() - ttl_s
 
         def read() -> dict[bytes, bytes]:
@@ -61,7 +61,7 @@ class CacheTable:
         return await anyio.to_thread.run_sync(self._run, read) or {}
 
     async def put(self, values: Mapping[bytes, bytes], *, ttl_s: float) -> None:
-        """Keep values; what is older than `ttl_s` seconds, or too much, goes."""
+        """Store values; entries older than `ttl_s` seconds, or beyond the limit, are evicted."""
         now = time()
 
         def write() -> None:

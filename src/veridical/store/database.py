@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 BUSY_S = 30
-"""Seconds that a write to SQLite waits for others: whose turn it is, is left to chance there."""
+"""Seconds that a write to SQLite waits for others: its lock has no queue."""
 
 CONNECT_S = 10
 """Seconds that a connection waits for its server."""
@@ -46,14 +46,14 @@ _PLAIN = {
     "SQLITE_FULL": "there is no room left for the store's file",
 }
 _LOCKED = frozenset(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT", "55P03"))
-"""Codes that say that another program holds the lock: of SQLite, and of PostgreSQL."""
+"""Error codes for a lock held by another program: of SQLite, and of PostgreSQL."""
 
 _due: ContextVar[float | None] = ContextVar("veridical_store_due", default=None)
 
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Bound how long the calls in this block wait for others, all of them together.
+    """Bound the total waiting time of the calls in this block.
 
     They raise `StoreLockedError` then. That covers locks, not a server that does not answer.
     """
@@ -65,7 +65,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def patience(longest: float = BUSY_S) -> float:
-    """Return how many seconds may still be waited for others."""
+    """Return the remaining waiting time in seconds, at most `longest`."""
     due = _due.get()
     return longest if due is None else min(longest, max(due - perf_counter(), 0.0))
 
@@ -82,7 +82,7 @@ def in_turn(lock: threading.Lock) -> Iterator[None]:
 
 
 def locked() -> StoreLockedError:
-    """Return the error that says that somebody else held a lock for too long."""
+    """Return the error for a lock held too long by another program."""
     hint = "Try again once the other program is done; it holds a transaction open"
     return StoreLockedError("the store's file stayed locked by other writers", hint=hint)
 
@@ -91,11 +91,11 @@ _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
 
 
 class Store:
-    """A database with the tables of this version; threads and processes may share it.
+    """Database with the tables of this version; threads and processes may share it.
 
     Nothing is opened, made or migrated before it is first used. A write to SQLite waits up to
-    `wait_s` seconds for others. `ConfigurationError` if the URL
-    makes no sense, `MissingExtraError` without the driver, `StoreError` for what fails later.
+    `wait_s` seconds for others. `ConfigurationError` if the URL is invalid, `MissingExtraError`
+    without the driver, `StoreError` for later failures.
 
     >>> store = Store("sqlite:///kept.db")
     >>> store.close()
@@ -111,18 +111,18 @@ class Store:
 
     @property
     def place(self) -> str:
-        """The URL, without the password."""
+        """URL, without the password."""
         return self._url.render_as_string(hide_password=True)
 
     @property
     def beside(self) -> Path | None:
-        """The folder for what waits for the database's lock, beside its file; None for a server."""
+        """Folder beside the file for facts that wait for its lock; None for a server."""
         file = self._url.database if self._url.drivername == "sqlite" else None
         return None if file is None else Path(f"{file}.waiting")
 
     @property
     def ready(self) -> bool:
-        """Whether this process has opened it, so that its tables are those of this version."""
+        """True if this process has opened it, so that its tables are of this version."""
         return self._ready and self._process == os.getpid()
 
     @contextmanager
@@ -135,7 +135,7 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction; what was done is kept if the block ends well."""
+        """Yield a connection in a transaction, committed if the block ends without an error."""
         with _translated():
             self._prepare()
             with self._writing() as connection:
@@ -213,7 +213,7 @@ def _set_up(wait_s: float, connection: Any, _record: object) -> None:  # noqa: A
     # Another process may be switching the file to WAL at this moment; then it is done already.
     with suppress(sqlite3.OperationalError):
         (foreign,) = connection.execute(migrate.FOREIGN).fetchone()
-        if not foreign:  # what is refused later is to stay as it is
+        if not foreign:  # a database that is refused later stays unchanged
             connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA foreign_keys = ON")
 
@@ -235,7 +235,7 @@ def _milliseconds(longest: float) -> int:
 
 
 def _make_private(path: Path) -> None:
-    """Make the file and its folder so that nobody else can read them; leave those that exist."""
+    """Make file and folder, readable by the owner only; existing ones stay as they are."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))

@@ -1,4 +1,4 @@
-"""The table `feedback`: rows in, rows out."""
+"""Table `feedback`: labels of verdicts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _KEY = ("report", "claim")
 
 
 class FeedbackTable:
-    """Which verdicts were right: at most one row for a claim of a report."""
+    """Labels of verdicts: at most one row for a claim of a report."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def put(self, row: Mapping[str, Any]) -> int:
-        """Keep a row in place of an earlier one for the same claim, and return its number."""
+        """Store a row in place of an earlier one for the same claim, and return its number."""
         with self._store.write() as connection:
             insert = dialect(connection).insert(feedback).values(**row)
             changed = {name: insert.excluded[name] for name in row if name not in _KEY}
@@ -37,7 +37,7 @@ class FeedbackTable:
             return fetched(connection, select(feedback).order_by(feedback.c.id))
 
     def remove(self, number: int) -> bool:
-        """Remove a row, and say whether there was one."""
+        """Remove a row, and return whether there was one."""
         with self._store.write() as connection:
             return bool(
                 connection.execute(delete(feedback).where(feedback.c.id == number)).rowcount

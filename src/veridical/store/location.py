@@ -1,4 +1,4 @@
-"""Where the database is if nobody says otherwise; standard library only."""
+"""Default location of the database; standard library only."""
 
 from __future__ import annotations
 

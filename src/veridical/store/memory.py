@@ -1,4 +1,4 @@
-"""The facts of the memory: rows in, rows out.
+"""Tables of the memory's facts, entities, sources and links.
 
 A fact is an edge between any number of entities. Facts are written whole, and read with their roles
 and their provenance.
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 Row: TypeAlias = dict[str, Any]
 
 DEPENDS_ON = "depends_on"
-"""The label of a link that retracting follows, from what is retracted to what depends on it."""
+"""Label of the links that a retraction follows, from a fact to its dependents."""
 
 _LOCK = 0x7E71D1CB
-"""Whom writers on PostgreSQL wait for while facts are removed or retracted."""
+"""Advisory lock of writers on PostgreSQL while facts are removed or retracted."""
 
 _BY_LENGTH = 2  # for ts_rank: of two facts with these words the shorter one is the better match
 _PARTS = (
@@ -70,7 +70,7 @@ _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in
 
 @dataclass(frozen=True, slots=True)
 class NewFact:
-    """What is written at once: a fact, what it is about, where it is from, and what waits.
+    """Rows of a new fact, written at once: fact, entities, provenance, links and queue.
 
     `roles` are (role, key, name) of entities, in order; `origins` rows of the provenance, each with
     the `text` of its source; `links` (label, id of another fact); `queue` its row there, if any.
@@ -85,10 +85,10 @@ class NewFact:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which facts are wanted; what is left out does not matter.
+    """Conditions on facts; an omitted condition always holds.
 
-    A fact has all of the `entities` (keys), and all of the `words`, or with `any_word` one of them.
-    `at` is the time at which it has to be valid. Of `states`, None means all.
+    A fact has all of the `entities` (keys), and all of the `words`, or with `any_word` one of
+    them. `at` is the time at which it has to be valid. Of `states`, None means all.
     """
 
     ids: Collection[str] | None = None
@@ -108,7 +108,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Obstacle to writing a fact: ids that are not there, or the id of the same fact."""
+    """Obstacle to writing a fact: ids that are missing, or the id of the same fact."""
 
     missing: frozenset[str] = frozenset()
     same: str | None = None
@@ -119,7 +119,7 @@ class MemoryTables:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # SQLite leaves to chance which writer's turn it is; those of one process can queue up.
+        # SQLite's lock has no queue; writers of one process queue up here.
         one_writer = store.place.startswith("sqlite")
         self._lock = Lock() if one_writer else None
 
@@ -127,9 +127,9 @@ class MemoryTables:
         return nullcontext() if self._lock is None else in_turn(self._lock)
 
     def put(self, new: NewFact) -> Put:
-        """Write a fact, unless what it links to is not there, or the same fact is there already.
+        """Write a fact, unless a linked fact is missing or the same fact is stored already.
 
-        A fact that was retracted is not there.
+        A retracted fact counts as missing.
         """
         with self._turn(), self._store.write() as connection:
             beside_others(connection)
@@ -180,7 +180,7 @@ class MemoryTables:
             return fetched(connection, wanted)
 
     def link(self, source: str, label: str, target: str) -> set[str]:
-        """Link two facts, unless they are; return the ids that are not there."""
+        """Link two facts, unless they are linked already; return missing ids."""
         with self._store.write() as connection:
             beside_others(connection)
             found = _numbers(connection, {source, target})
@@ -190,7 +190,7 @@ class MemoryTables:
         return set()
 
     def retract(self, fact_id: str, now: datetime) -> list[str]:
-        """Retract a fact and all that depends on it; return the ids, in the order of writing.
+        """Retract a fact and all its dependents; return the ids, in the order of writing.
 
         Facts that are retracted already are not among them.
         """
@@ -204,13 +204,13 @@ class MemoryTables:
 
 
 def beside_others(connection: Connection) -> None:
-    """Let others write, too, but nobody remove what is about to be pointed to."""
+    """Take the shared lock: others may write, but not remove linked facts."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock_shared(:key)"), {"key": _LOCK})
 
 
 def alone(connection: Connection) -> None:
-    """Wait until nobody else writes facts, and keep it so until the transaction ends."""
+    """Take the exclusive lock on facts, until the transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
@@ -276,7 +276,7 @@ def put_links(connection: Connection, number: int, labelled: Iterable[tuple[str,
 
 
 def retract(connection: Connection, numbers: set[int], now: datetime) -> list[str]:
-    """Retract facts and what depends on them, within a transaction that is alone."""
+    """Retract facts and their dependents, in a transaction that holds `alone`."""
     found: dict[int, str] = {}
     while numbers:
         change = (
@@ -296,7 +296,7 @@ def retract(connection: Connection, numbers: set[int], now: datetime) -> list[st
 
 
 def remove(connection: Connection, number: int) -> None:
-    """Remove a fact with all that only it used, within a transaction that is alone."""
+    """Remove a fact and all its unshared parts, in a transaction that holds `alone`."""
     for part in _PARTS:
         connection.execute(delete(part.table).where(part == number))
     connection.execute(delete(facts).where(facts.c.number == number))
@@ -314,7 +314,7 @@ def _query(connection: Connection, wanted: Filter) -> Select[Any]:
 
 
 def matching(wanted: Filter) -> Select[Any]:
-    """Return the query for the facts that are wanted, whatever their words."""
+    """Return the query for the facts of a filter, whatever their words."""
     query = select(*_SHOWN)
     if wanted.ids is not None:
         query = query.where(facts.c.id.in_(wanted.ids))
@@ -390,7 +390,7 @@ def _with_parts(connection: Connection, rows: list[Row]) -> list[Row]:
 
 
 def _numbers(connection: Connection, ids: Collection[str]) -> dict[str, int]:
-    """Return the numbers of the facts of these ids, without those that are retracted."""
+    """Return the numbers of the facts of these ids, without retracted ones."""
     wanted = select(facts.c.id, facts.c.number)
     wanted = wanted.where(facts.c.id.in_(ids), facts.c.retracted.is_(None))
     return {row.id: row.number for row in connection.execute(wanted)} if ids else {}

@@ -1,4 +1,4 @@
-"""What of the memory waits to be verified, and what was rejected: rows in, rows out."""
+"""Tables of the memory's verification queue and rejections."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What becomes of a fact that was verified: all of it at once, or nothing.
+    """Change of a fact after its verification, applied as a whole or not at all.
 
-    `changes` are its new columns, `queue` its new row in the queue (None: it waits no longer),
-    `links` (label, id of another fact). One that `keeps_place` waits as before. A fact that is
-    removed takes along what depends on it.
+    `changes` are its new columns, `queue` its new row in the queue (None: removed from it),
+    `links` (label, id of another fact). A fact with `keeps_place` stays in the queue as before. A
+    removed fact takes its dependents along.
     """
 
     changes: Row = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Settled:
 
 
 def new_queue_row(reason: str, *, wait_s: float = 0.0) -> Row:
-    """Return the row of a fact that begins to wait; it is due in `wait_s` seconds."""
+    """Return the row of a newly queued fact; it is due in `wait_s` seconds."""
     now = time()
     return {
         "tier": None,
@@ -52,7 +52,7 @@ def new_queue_row(reason: str, *, wait_s: float = 0.0) -> Row:
 
 
 class MemoryQueue:
-    """The queue is worked off by any number of workers; what one has claimed no other gets.
+    """Queue for any number of workers; a fact is claimed by one of them at a time.
 
     Times are seconds since 1970.
     """
@@ -63,17 +63,17 @@ class MemoryQueue:
     def claim(
         self, worker: str, *, now: float, until: float, early_before: float | None = None
     ) -> Row | None:
-        """Give a worker the fact that is due first, until a time; None if none is.
+        """Claim for a worker the fact that is due first, until a time; None if there is none.
 
-        With `early_before` one that is not due or was given up will do, too, if nobody has tried it
-        since then.
+        With `early_before` also a fact that is not due or was given up, unless it was tried since
+        then.
         """
         free = or_(queue.c.claimed_until.is_(None), queue.c.claimed_until <= now)
         ready = and_(queue.c.due <= now, queue.c.given_up.is_(False))
         if early_before is not None:
             ready = and_(or_(queue.c.tried.is_(None), queue.c.tried < early_before))
         wanted = select(queue.c.fact).where(free, ready).order_by(queue.c.due, queue.c.fact)
-        with self._store.read() as connection:  # who looks now and then locks nobody out
+        with self._store.read() as connection:  # a reader at this moment locks nobody out
             if connection.scalar(wanted.limit(1)) is None:
                 return None
         with self._store.write() as connection:
@@ -87,7 +87,7 @@ class MemoryQueue:
             return dict(row)
 
     def settle(self, fact_id: str, done: Settled, *, worker: str | None = None) -> bool:
-        """Write what was found out, and say whether it was.
+        """Write the change of a fact, and return whether it was written.
 
         Not if the fact is gone or retracted, nor if it is no longer claimed by this worker.
         """
@@ -103,18 +103,18 @@ class MemoryQueue:
             return True
 
     def reject(self, row: Row) -> None:
-        """Note that a fact was rejected before it was written."""
+        """Record that a fact was rejected before it was written."""
         with self._store.write() as connection:
             connection.execute(insert(rejections).values(**row))
 
     def rejections(self, limit: int) -> list[Row]:
-        """Return what was rejected, the newest first."""
+        """Return the rejections, the newest first."""
         wanted = select(rejections).order_by(rejections.c.number.desc()).limit(limit)
         with self._store.read() as connection:
             return fetched(connection, wanted)
 
     def rows(self) -> list[Row]:
-        """Return what waits, with the `id` of its fact, what is due first first."""
+        """Return the queued rows with the `id` of their facts, by due time."""
         wanted = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
         wanted = wanted.order_by(queue.c.given_up, queue.c.due, queue.c.fact)
         with self._store.read() as connection:

@@ -1,4 +1,4 @@
-"""The tables of the memory; the full-text index beside them is made by their migration."""
+"""Tables of the memory; the full-text index beside them is made by their migration."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ facts = Table(
     Column("valid_to", DateTime(timezone=True)),
     Column("retracted", DateTime(timezone=True)),
     Column("verification", JSON(none_as_null=True)),
-    Column("key", String),  # what makes a fact the same as another; null of those before 0006
-    sqlite_autoincrement=True,  # what points to a fact that is gone never points to another
+    Column("key", String),  # identity of a fact; null in rows older than 0006
+    sqlite_autoincrement=True,  # ids of removed facts are never reused
 )
 Index(
     "uq_memory_facts_key",

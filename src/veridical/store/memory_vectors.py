@@ -1,4 +1,4 @@
-"""Vectors of facts, by the model that made them: rows in, rows out."""
+"""Table of fact vectors, by embedding model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VectorTable:
-    """At most one vector for a fact and a model; it goes with its fact."""
+    """Vectors: at most one for a fact and a model; removed with its fact."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class VectorTable:
     def missing(self, model: str, limit: int, without: Collection[int] = ()) -> dict[int, str]:
         """Return the texts of facts that have no vector of this model yet, by their numbers.
 
-        Retracted facts need none, nor those in `without`.
+        Retracted facts and the facts in `without` are left out.
         """
         made = select(vectors.c.fact).where(vectors.c.model == model)
         wanted = (
@@ -39,7 +39,7 @@ class VectorTable:
             return {row.number: row.text for row in connection.execute(wanted)}
 
     def put(self, model: str, made: Mapping[int, bytes]) -> None:
-        """Keep vectors by the numbers of their facts; those of facts that are gone go, too."""
+        """Store vectors by the numbers of their facts; vectors of removed facts are dropped."""
         with self._store.write() as connection:
             beside_others(connection)
             there = select(facts.c.number).where(facts.c.number.in_(made))
@@ -52,7 +52,7 @@ class VectorTable:
                 connection.execute(new.on_conflict_do_nothing(), rows)
 
     def of(self, model: str, wanted: Filter) -> dict[str, bytes]:
-        """Return the vectors of the facts that are wanted, all of them, by the facts' ids."""
+        """Return the vectors of the facts of a filter, without its limit, by the facts' ids."""
         query = matching(wanted).with_only_columns(facts.c.id, vectors.c.vector).limit(None)
         query = query.join(vectors, vectors.c.fact == facts.c.number)
         with self._store.read() as connection:

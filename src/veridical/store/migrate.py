@@ -1,4 +1,4 @@
-"""Brings a database to the newest revision, with its data in place."""
+"""Migration of a database to the newest revision, with its data in place."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'alembic_version')
 """Counts the tables of another program; a cache of ours may be in the same file."""
 
 _LOCK = 0x7E71D1CA
-"""Whom processes that start at once wait for on PostgreSQL: an advisory lock of our own."""
+"""Advisory lock on PostgreSQL for processes that start at the same time."""
 
 
 def revision_of(connection: Connection) -> str | None:
@@ -43,7 +43,7 @@ def upgrade(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    found = revision_of(connection)  # again, now that nobody else is at it
+    found = revision_of(connection)  # again, now under the lock
     _ensure_ours(connection)
     if found != HEAD:
         _run(connection, found)

@@ -1,4 +1,4 @@
-"""The table `rates`: who asked how much lately, counted for all processes at once."""
+"""Table `rates`: recent request rates, counted for all processes at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RateTable:
-    """One row for a key, which says for how long its turns are taken (the generic cell rate)."""
+    """Rate limits by key: each row is the time until which its turns are taken (GCRA)."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class RateTable:
             pass
 
     def take(self, key: str, *, turn_s: float, ahead_s: float) -> float:
-        """Take a turn of `turn_s` seconds: 0.0, or in how many seconds there is one.
+        """Take a turn of `turn_s` seconds: 0.0, or the seconds until there is one.
 
         Turns may be taken `ahead_s` seconds ahead of time. The clock is the database's, so that
         machines with different ones count alike; the row is read and written at once.

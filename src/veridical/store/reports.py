@@ -1,4 +1,4 @@
-"""The table `reports`: what the service reported a while ago, as bytes."""
+"""Table `reports`: recent reports of the service, as bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReportTable:
-    """Keeps the last `most` reports, none for longer than `kept_s` seconds."""
+    """Last `most` reports, none for longer than `kept_s` seconds."""
 
     def __init__(self, store: Store, *, most: int, kept_s: float) -> None:
         self._store = store
@@ -22,7 +22,7 @@ class ReportTable:
         self._kept_s = kept_s
 
     def put(self, report_id: str, owner: str, data: bytes) -> None:
-        """Keep a report; those that are too old or too many go."""
+        """Store a report; old and surplus reports are removed."""
         now = time()
         last = select(reports.c.id).order_by(reports.c.created.desc(), reports.c.id)
         with self._store.write() as connection:

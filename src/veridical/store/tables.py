@@ -1,4 +1,4 @@
-"""The tables as this version reads and writes them; `migrations` is how a database gets there."""
+"""Tables as this version reads and writes them; `migrations` are the way there."""
 
 from __future__ import annotations
 

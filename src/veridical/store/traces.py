@@ -1,4 +1,4 @@
-"""The tables `trace_nodes` and `trace_edges`: rows in, rows out.
+"""Tables `trace_nodes` and `trace_edges`.
 
 A row is written once and never changed; a whole trace can be removed.
 """
@@ -80,7 +80,7 @@ class TraceTables:
             _put_edges(connection, edges)
 
     def put_named(self, node: Mapping[str, Any], edges: Iterable[Mapping[str, Any]]) -> Row:
-        """Write a node with its edges unless the trace has one of its name; return what is kept."""
+        """Write a node with its edges unless the trace has its name; return the stored one."""
         with self._store.write() as connection:
             new = dialect(connection).insert(trace_nodes).values(**node)
             new = new.on_conflict_do_nothing(index_elements=["root", "name"])
@@ -101,7 +101,7 @@ class TraceTables:
         return [row["id"] for row in found]
 
     def any_of(self, ids: Sequence[str]) -> bool:
-        """Say whether there is a node of one of these ids."""
+        """Return whether there is a node of one of these ids."""
         with self._store.read() as connection:
             parts = (ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE))
             found = (select(trace_nodes.c.id).where(trace_nodes.c.id.in_(part)) for part in parts)

@@ -1,4 +1,4 @@
-"""What happened -> logs, Prometheus, OpenTelemetry; numbers, ids and hashes, never a text.
+"""Telemetry as logs, Prometheus metrics and OpenTelemetry; numbers, ids and hashes, no text.
 
     from veridical.telemetry import Telemetry, LogSink, checked
 
@@ -65,10 +65,10 @@ logger = logging.getLogger(__name__)
 
 
 class Telemetry:
-    """Hands events to sinks; a sink that fails is counted in `errors` and breaks nothing.
+    """Dispatcher of events to sinks; a failing sink is counted in `errors` and breaks nothing.
 
-    It is a `veridical.verification.check_events.Watcher`, too: hand it to `Verifier.check` for
-    the time of stages.
+    It is a `veridical.verification.check_events.Watcher`, too: pass it to `Verifier.check` for the
+    duration of stages.
     """
 
     def __init__(self, sinks: Iterable[Sink] = ()) -> None:
@@ -87,7 +87,7 @@ class Telemetry:
                     logger.warning("telemetry: %s failed (%s); said once", *kinds)
 
     def stage(self, name: str, seconds: float, /) -> None:
-        """Note how long a stage of a check took."""
+        """Record the duration of a stage of a check."""
         self.take(Staged(name, seconds))
 
     def decided(self, _verdict: object, /) -> None:

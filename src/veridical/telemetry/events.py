@@ -1,4 +1,4 @@
-"""What happened, in numbers, ids and hashes: the only thing that telemetry ever sees.
+"""Events in numbers, ids and hashes: the only input of telemetry.
 
 No event has a field for a text. Logs, metrics and spans are made from events alone.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A claim that was flagged; who holds the claim can recognise its hash.
+    """Flagged claim; its hash can be matched only by holders of the claim.
 
-    Probabilities are those of the claim given its evidence (p1) and given the rest (p0), None where
-    they were not measured. `offsets` are those of the claim in the answer, in code points.
+    Probabilities are of the claim given its evidence (p1) and given the rest (p0), None where
+    they were not measured. `offsets` are the claim's place in the answer, in code points.
     """
 
     claim: str
@@ -43,7 +43,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsVerified:
-    """Claims were verified: of an answer, or one by itself (`operation`).
+    """Verification of the claims of an answer, or of a single claim (`operation`).
 
     `by_status` counts checked claims, `unmeasured` those without an estimate by reason. `seconds`
     is the whole check. `tokens` and `cost_usd` are None where they are unknown.
@@ -63,18 +63,18 @@ class ClaimsVerified:
 
     @property
     def claims(self) -> int:
-        """How many claims were checked."""
+        """Number of checked claims."""
         return sum(self.by_status.values())
 
     @property
     def hallucinations(self) -> dict[str, int]:
-        """How many claims were flagged, by status."""
+        """Number of flagged claims, by status."""
         return dict(Counter(flag.status for flag in self.flags))
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A stage of a check came to its end."""
+    """End of a stage of a check."""
 
     stage: str
     seconds: float
@@ -82,7 +82,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class BackendAsked:
-    """A backend was asked: how many queries at once, how many came out of the cache."""
+    """Call of a backend: number of queries at once, and of answers from the cache."""
 
     backend: str
     queries: int
@@ -93,9 +93,9 @@ class BackendAsked:
 
 @dataclass(frozen=True, slots=True)
 class FactDecided:
-    """The memory decided about a fact; `refusal` is why it was rejected, None if it was not.
+    """Decision of the memory about a fact; `refusal` is the reason if it was rejected.
 
-    `pending` says that it waits: to be verified, or for the database's lock.
+    `pending` is true if it waits for verification, or for the database's lock.
     """
 
     outcome: str
@@ -107,9 +107,9 @@ class FactDecided:
 
 @dataclass(frozen=True, slots=True)
 class TraceAudited:
-    """A chain of reasoning was audited: how many steps have each label, None's as `unmeasured`.
+    """Audit of a chain of reasoning: number of steps by label, None's as `unmeasured`.
 
-    `post_hoc` is whether its answer follows from it, None if that was not asked.
+    `post_hoc` is the verdict on the derivation of its answer, None if not requested.
     """
 
     overall: str
@@ -120,7 +120,7 @@ class TraceAudited:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Quotes were looked up in a text; `by_reason` counts those rejected."""
+    """Matching of quotes against a text; `by_reason` counts the rejected ones."""
 
     accepted: int
     by_reason: Mapping[str, int]
@@ -135,7 +135,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Shed:
-    """Work was turned away: `overload` (the queue is full) or `rate` (a key's limit)."""
+    """Rejected work: `overload` (the queue is full) or `rate` (a key's limit)."""
 
     operation: str
     reason: str
@@ -143,7 +143,7 @@ class Shed:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A request was answered; `route` is its pattern, never its address."""
+    """Answered request; `route` is its pattern, never its address."""
 
     method: str
     route: str
@@ -153,7 +153,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something of ours failed and did not break the host: the error's type, and its place."""
+    """Internal failure that did not break the host: the error's type, and its place."""
 
     where: str
     error: str
@@ -174,10 +174,10 @@ Event: TypeAlias = (
 
 
 class Sink(Protocol):
-    """Does something with events: writes, counts, sends."""
+    """Destination of events: it writes, counts or sends them."""
 
     def take(self, event: Event, /) -> None:
-        """Take an event; what this raises is counted and goes no further."""
+        """Take an event; an exception is counted and goes no further."""
         ...
 
 
@@ -185,7 +185,7 @@ class Sink(Protocol):
 
 
 def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
-    """Return what telemetry may know of a report."""
+    """Return the event of a report."""
     summary = assessment.summary
     return ClaimsVerified(
         operation=operation,
@@ -205,7 +205,7 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
 def verified(
     verdict: Verdict, backend: BackendInfo, seconds: float, operation: str = "verify_claim"
 ) -> ClaimsVerified:
-    """Return what telemetry may know of the verdict on one claim."""
+    """Return the event of the verdict on one claim."""
     outcome = "flagged" if verdict.flagged else verdict.status.value
     return ClaimsVerified(
         operation=operation,
@@ -221,7 +221,7 @@ def verified(
 
 
 def audited(audit: TraceAudit, seconds: float) -> TraceAudited:
-    """Return what telemetry may know of an audit."""
+    """Return the event of an audit."""
     labels: Counter[str] = Counter(step.label or "unmeasured" for step in audit.steps)
     found = None if audit.post_hoc is None else str(audit.post_hoc.verdict)
     overall = "unmeasured" if audit.overall is None else audit.overall.soundness.value
@@ -229,7 +229,7 @@ def audited(audit: TraceAudit, seconds: float) -> TraceAudited:
 
 
 def quoted(matches: Iterable[QuoteMatch], seconds: float) -> Quoted:
-    """Return what telemetry may know of quotes that were looked up."""
+    """Return the event of a quote matching."""
     found = list(matches)
     rejected = Counter(str(match.reason) for match in found if not match.accepted)
     caveats = Counter(str(caveat) for match in found for caveat in match.caveats)

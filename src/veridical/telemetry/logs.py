@@ -1,4 +1,4 @@
-"""Events as structured logs, with the id of the request that they belong to. Standard library only.
+"""Structured logs of events, with the id of their request. Standard library only.
 
 One line is one JSON object: `time`, `level`, `logger`, `event`, `request_id` if there is one, and
 the fields of the event. Exceptions are logged by type and place: their messages may quote texts.
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("veridical.events")
 
 request_id: ContextVar[str | None] = ContextVar("veridical_request_id", default=None)
-"""The request under way; logs carry it."""
+"""Id of the current request, a field of the logs."""
 
 _FLAGS_LOGGED = 50
 """Flagged claims of one answer that are logged one by one; the rest is in the totals."""
@@ -55,7 +55,7 @@ _NAMES: dict[type, tuple[int, str]] = {
 
 
 class LogSink:
-    """Logs events: a line for each, and one for each claim that was flagged."""
+    """Logger of events: a line for each, and one for each flagged claim."""
 
     def take(self, event: Event, /) -> None:
         """Log an event."""
@@ -76,7 +76,7 @@ def _log(level: int, name: str, fields: Mapping[str, object]) -> None:
 
 
 def failure(where: str, error: BaseException) -> Failed:
-    """Return what may be said of an exception: its type, and where it was raised."""
+    """Return the loggable parts of an exception: its type, and its place."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""  # noqa: PTH119 -- a bare name
     return Failed(where, type(error).__name__, place)
@@ -86,7 +86,7 @@ def failure(where: str, error: BaseException) -> Failed:
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """The handler that `set_up_logs` makes, to be known again."""
+    """Handler made by `set_up_logs`, recognisable by its class."""
 
 
 def set_up_logs(
@@ -94,7 +94,7 @@ def set_up_logs(
     level: int = logging.INFO,
     stream: TextIO | None = None,
 ) -> None:
-    """Write the logs of the process to a stream (default: stderr), instead of where they went."""
+    """Write the logs of the process to a stream (default: stderr), replacing earlier handlers."""
     handler = _Handler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
     handler.setLevel(level)  # some libraries set their own loggers to DEBUG
@@ -106,12 +106,12 @@ def set_up_logs(
     # Libraries that log requests may log addresses; ours are logged as events.
     for name in ("httpcore", "httpx", "httpx2", "openai", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    # `LogSink` says the same of claims that are flagged or not measured, and more.
+    # `LogSink` logs the same, and more, about flagged and unmeasured claims.
     logging.getLogger("veridical.verifier").setLevel(logging.ERROR)
 
 
 class JsonFormatter(logging.Formatter):
-    """A record as one line of JSON."""
+    """Formatter of a record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -134,7 +134,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """A record as a line for people."""
+    """Formatter of a record as a line for people."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
@@ -152,7 +152,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _message(record: logging.LogRecord) -> str:
-    """Return the message; with an exception that of other programs may quote it."""
+    """Return the message; replaced for exceptions of other code, which may quote texts."""
     ours = record.name.startswith("veridical")
     return record.getMessage() if ours or not record.exc_info else "an exception"
 
@@ -166,5 +166,5 @@ def _pairs(fields: Mapping[str, object]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    """Return the type of what JSON has no form for: its text is nobody's business."""
+    """Return the type of a value without a JSON form: its text may be private."""
     return type(value).__name__

@@ -1,7 +1,7 @@
-"""Events as OpenTelemetry spans, and as `gen_ai.evaluation.result` (extra `otel`).
+"""Export of events as OpenTelemetry spans and `gen_ai.evaluation.result` (extra `otel`).
 
-Attributes are those of the semantic conventions for generative AI, and our own under `veridical.`.
-Where to send them is said in the standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT.
+Attributes follow the semantic conventions for generative AI; our own are under `veridical.`.
+The destination is set by the standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Attributes = dict[str, str | int | float | bool]
 
 
 class OtelSink:
-    """Sends a span for each check, stage, fact and call of a backend, and the result of a check.
+    """Exporter of a span for each check, stage, fact and backend call, and of check results.
 
     Without providers the global ones of the process are used.
     """
@@ -52,7 +52,7 @@ class OtelSink:
         self._logger = _logs.get_logger(_NAME, logger_provider=loggers)
 
     def take(self, event: Event, /) -> None:
-        """Send an event, if it is one of those that are sent."""
+        """Send an event, if it is of an exported kind."""
         match event:
             case ClaimsVerified():
                 name = f"veridical.{event.operation}"
@@ -141,7 +141,7 @@ def _of_check(event: ClaimsVerified) -> Attributes:
 
 
 def set_up() -> Callable[[], None]:
-    """Make the process send to the collector that the variables name; return what to call last."""
+    """Configure export to the collector of the standard variables; return the shutdown call."""
     try:
         from opentelemetry import _logs, trace
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter

@@ -1,4 +1,4 @@
-"""Events as Prometheus metrics (extra `server`); no label is from a request."""
+"""Prometheus metrics of events (extra `server`); no label is from a request."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class PrometheusSink:
-    """Counts events in a registry of its own.
+    """Counters of events in a registry of its own.
 
-    `text` is the page that Prometheus scrapes. `watch` adds a gauge that is read when it does.
+    `text` is the page that Prometheus scrapes. `watch` adds a gauge that is read at each scrape.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Reasoning traces that are kept: goals, decisions, what was done and seen, claims and verdicts.
+"""Stored reasoning traces: goals, decisions, actions, observations, claims and verdicts.
 
     from veridical.traces import ReasoningTraces
 
@@ -10,8 +10,8 @@
         print(traces.verify_claim(claim))
         print(traces.get_verification_report(goal))
 
-The calls block; `averify_claim` and `averify_claims` are for async programs. What was written is
-never changed: a second verification stands beside the first, and the last that measured counts.
+The calls block; `averify_claim` and `averify_claims` are for async programs. Nodes are never
+changed: a second verification is added to the first, and the last measured one counts.
 """
 
 from veridical.traces.reasoning import ReasoningTraces, TraceSummary

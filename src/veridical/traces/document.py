@@ -1,4 +1,4 @@
-"""JSON documents of schema `veridical.trace/1` -> traces, checked for shape and sense."""
+"""Import of traces from JSON documents of schema `veridical.trace/1`, with validation."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _HINT = "veridical traces export GOAL --format json writes such a document"
 def trace_from_document(document: object) -> Trace:
     """Return the trace of a JSON object of schema `veridical.trace/1`.
 
-    Checked are its shape, its ids, that each node comes after the one it hangs under, and that
-    every edge makes sense; not what the data of its nodes says. `InputError` names the place.
+    Validated are its shape, its ids, the order of nodes (parents first), and the labels of edges;
+    not the data of its nodes. `InputError` names the place.
     """
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
         _refuse(f"this is not a document of schema {SCHEMA}")
@@ -47,7 +47,7 @@ def trace_from_document(document: object) -> Trace:
 
 
 class _Reader:
-    """Reads nodes in their order, and then edges between them."""
+    """Reader of nodes in their order, and then of the edges between them."""
 
     def __init__(self, goal: str) -> None:
         self.goal = goal
@@ -122,7 +122,7 @@ def _created(created: object, place: str) -> datetime:
 
 
 def _ensure_joined(nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> None:
-    """Raise `InputError` unless an edge says how each node belongs to the one it hangs under."""
+    """Raise `InputError` unless an edge joins each node to its parent."""
     pairs = {frozenset((edge.source, edge.target)) for edge in edges}
     for number, node in enumerate(nodes):
         if node.parent is not None and frozenset((node.id, node.parent)) not in pairs:

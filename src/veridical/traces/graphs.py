@@ -1,4 +1,4 @@
-"""Traces for other programs: GraphML for graph tools, Mermaid for pages that draw diagrams."""
+"""Export of traces: GraphML for graph tools, Mermaid for pages that draw diagrams."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ _DASHED = frozenset({EdgeLabel.CITES, EdgeLabel.VERIFIES, EdgeLabel.REFUTES, Edg
 
 
 def to_mermaid(trace: Trace) -> str:
-    """Return a trace as a Mermaid flowchart; whatever is in a text is shown, none of it obeyed."""
+    """Return a trace as a Mermaid flowchart, with all markup in texts escaped."""
     return "\n".join(_mermaid(trace)) + "\n"
 
 
@@ -133,8 +133,5 @@ def _mermaid_label(node: TraceNode) -> str:
 
 
 def _mermaid_text(text: str) -> str:
-    """Return text of which Mermaid takes nothing for markup: all but letters and digits as codes.
-
-    See "Entity codes to escape characters" in Mermaid's documentation of flowcharts.
-    """
+    """Return text with all but letters and digits as Mermaid entity codes."""
     return "".join(char if char.isalnum() or char == " " else f"#{ord(char)};" for char in text)

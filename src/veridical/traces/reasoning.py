@@ -1,4 +1,4 @@
-"""`ReasoningTraces`: what writes, verifies and asks."""
+"""Reasoning traces: the public interface to write, verify and query them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OPEN = frozenset({UNVERIFIED, Status.UNDETERMINED.value})
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """The goal a trace began with, and how many nodes and claims the trace has."""
+    """Root goal of a trace, with its numbers of nodes and claims."""
 
     goal: TraceNode
     nodes: int
@@ -69,10 +69,10 @@ class TraceSummary:
 class ReasoningTraces:
     """Traces in a database that threads and processes may share.
 
-    `store` is a URL or a `Store`, `verifier` who verifies claims, `policy` its thresholds; what is
-    left out is what the settings say. Close it, or use it as a context manager. Every method may
-    raise `StoreError`, and `InputError` for an id that does not exist, a text that is none, and
-    nodes that cannot belong together.
+    `store` is a URL or a `Store`, `verifier` verifies claims, `policy` are its thresholds; omitted
+    arguments are taken from the settings. Close it, or use it as a context manager. Every method
+    may raise `StoreError`, and `InputError` for an id that does not exist, an invalid text, and
+    nodes that cannot be joined.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class ReasoningTraces:
         self.close()
 
     def close(self) -> None:
-        """Close what was opened; what the caller built stays the caller's."""
+        """Close the store and verifiers opened here; objects of the caller stay open."""
         self._asking.close()
         if self._own is not None:
             self._own.close()
@@ -102,7 +102,7 @@ class ReasoningTraces:
     # --- nodes -------------------------------------------------------------------------------
 
     def add_goal(self, text: str, parent_id: str | None = None) -> str:
-        """Return the id of a new goal: a trace of its own, or a sub-goal of what it hangs under."""
+        """Return the id of a new goal: the root of a new trace, or a sub-goal of its parent."""
         if parent_id is not None:
             return self._add(NodeKind.GOAL, text, parent_id)
         goal = new_node(NodeKind.GOAL, text, None)
@@ -110,24 +110,24 @@ class ReasoningTraces:
         return goal.id
 
     def add_decision(self, goal_id: str, text: str) -> str:
-        """Return the id of a new decision on the way to a goal."""
+        """Return the id of a new decision under a goal."""
         return self._add(NodeKind.DECISION, text, goal_id)
 
     def add_option(self, decision_id: str, text: str, *, chosen: bool = False) -> str:
-        """Return the id of an option that a decision considers, or chose."""
+        """Return the id of a new option that a decision considers, or chose."""
         more = (EdgeLabel.CHOSE,) if chosen else ()
         return self._add(NodeKind.OPTION, text, decision_id, more)
 
     def add_action(self, parent_id: str, text: str) -> str:
-        """Return the id of what was done upon a decision, an option or a goal."""
+        """Return the id of a new action under a decision, an option or a goal."""
         return self._add(NodeKind.ACTION, text, parent_id)
 
     def add_outcome(self, action_id: str, text: str) -> str:
-        """Return the id of what an action led to; claims may cite it."""
+        """Return the id of a new outcome of an action; claims may cite it."""
         return self._add(NodeKind.OUTCOME, text, action_id)
 
     def add_observation(self, parent_id: str, text: str) -> str:
-        """Return the id of what was seen; claims may cite it."""
+        """Return the id of a new observation; claims may cite it."""
         return self._add(NodeKind.OBSERVATION, text, parent_id)
 
     def add_evidence(self, parent_id: str, evidence_id: str, text: str) -> str:
@@ -153,11 +153,11 @@ class ReasoningTraces:
         evidence_ids: Sequence[str] = (),
         confidence: float = 0.5,
     ) -> str:
-        """Return the id of a claim that a decision, or another node, makes.
+        """Return the id of a new claim under a decision or another node.
 
-        It is held against the evidence that it cites, observations and outcomes by id, and against
-        all of its trace if it cites none. An id that does not exist is a phantom citation, which is
-        kept and found. `confidence`, from 0 to 1, is what the evidence has to pay for.
+        Its evidence are the cited observations and outcomes (by id), or all of its trace if
+        it cites none. An id that does not exist is a phantom citation, which is stored and
+        reported. `confidence`, from 0 to 1, is its target probability.
         """
         try:
             ensure_probability(confidence, "confidence")
@@ -196,7 +196,7 @@ class ReasoningTraces:
         return node.id
 
     def _cited(self, parent: TraceNode, evidence_ids: object) -> list[TraceNode]:
-        """Return the evidence that exists of what is cited; refuse what is there but is none."""
+        """Return the existing nodes among the cited ids; `InputError` if one is no evidence."""
         if isinstance(evidence_ids, str) or not hasattr(evidence_ids, "__iter__"):
             msg = f"evidence_ids must be a list of ids, not {type(evidence_ids).__name__}"
             raise InputError(msg, hint="Pass ['S1'], or [] to rest on all evidence of the trace")
@@ -216,11 +216,11 @@ class ReasoningTraces:
     def verify_claim(
         self, claim_id: str, verification_model: str | None = None
     ) -> VerificationResult:
-        """Verify a claim against the evidence it cites, and keep what came of it.
+        """Verify a claim against the evidence it cites, and store the result.
 
         `verification_model` is the name of a backend, such as `haiku` or `openai:MODEL`, in place
-        of the settings'. What could not be measured is `undetermined`, also if the backend fails;
-        `ConfigurationError` if there is no backend of that name.
+        of the settings'. A claim that could not be measured is `undetermined`, also if the backend
+        fails; `ConfigurationError` if there is no backend of that name.
         """
         return self._asking.run(partial(self.averify_claim, claim_id, verification_model))
 
@@ -234,7 +234,7 @@ class ReasoningTraces:
     async def averify_claim(
         self, claim_id: str, verification_model: str | None = None
     ) -> VerificationResult:
-        """Do what `verify_claim` does, without blocking."""
+        """Verify as `verify_claim` does, without blocking."""
         node = await anyio.to_thread.run_sync(self._of_kind, claim_id, NodeKind.CLAIM)
         evidence = await anyio.to_thread.run_sync(self._evidence, node.root)
         cited = evidence.resolved(node.data["evidence_ids"])
@@ -251,11 +251,11 @@ class ReasoningTraces:
     async def averify_claims(
         self, goal_id: str, verification_model: str | None = None, *, again: bool = False
     ) -> list[VerificationResult]:
-        """Do what `verify_claims` does, without blocking."""
+        """Verify as `verify_claims` does, without blocking."""
         claims = await anyio.to_thread.run_sync(self.claims, goal_id)
         left = [claim.id for claim in claims if again or claim.state in _OPEN]
         if verification_model is not None and not left:
-            self._asking.verifier(verification_model)  # if there is none of that name, it says so
+            self._asking.verifier(verification_model)  # raises if there is none of that name
         return [await self.averify_claim(claim_id, verification_model) for claim_id in left]
 
     # --- queries -----------------------------------------------------------------------------
@@ -280,20 +280,20 @@ class ReasoningTraces:
         return self._of_kind(found[0], NodeKind.GOAL).id
 
     def goals(self) -> list[TraceSummary]:
-        """Return the goal that each trace began with, the oldest first."""
+        """Return the root goal of each trace, the oldest first."""
         rows = self._tables.roots()
         return [TraceSummary(to_node(row), row["nodes"], row["claims"]) for row in rows]
 
     def children(self, node_id: str) -> list[TraceNode]:
-        """Return what hangs under a node, the oldest first."""
+        """Return the children of a node, the oldest first."""
         return [to_node(row) for row in self._tables.children(self.node(node_id).id)]
 
     def path(self, node_id: str) -> list[TraceNode]:
-        """Return the nodes from the goal that the trace began with to this one."""
+        """Return the nodes from the root goal of the trace to this one."""
         return [to_node(row) for row in self._tables.path(self.node(node_id).id)]
 
     def tree(self, goal_id: str) -> Trace:
-        """Return a goal with all that hangs under it, and the evidence that its claims cite."""
+        """Return a goal with all its descendants, and the evidence that its claims cite."""
         return under(self._of_kind(goal_id, NodeKind.GOAL), *self._whole(goal_id))
 
     def search(
@@ -301,7 +301,7 @@ class ReasoningTraces:
     ) -> list[TraceNode]:
         """Return the nodes that hold all words of `text`, in any case, the newest first.
 
-        `goal_id` looks only into the trace that this goal is of.
+        `goal_id` restricts the search to the trace of this goal.
         """
         ensure_storable(text, "the text to search for")
         if kind is not None and kind not in set(NodeKind):
@@ -331,14 +331,15 @@ class ReasoningTraces:
     def get_epistemic_gaps(self, goal_id: str) -> list[EpistemicGap]:
         """Return the gaps between the claims under a goal and their evidence.
 
-        Those of the last verdict on each; of a claim never verified, its phantom citation.
+        Each is from the last verdict on a claim; before the first, its phantom citation.
         """
         return list(self.get_verification_report(goal_id).gaps)
 
     def get_verification_report(self, goal_id: str) -> EpistemicReport:
-        """Return what the claims under a goal are worth, by the last verdict on each.
+        """Return the report on the claims under a goal, by the last verdict on each.
 
-        Verifies nothing, unless `hallucination.trace_auditing` is on: then those that are open.
+        Verifies nothing, unless `hallucination.trace_auditing` is on: then the claims without a
+        verdict.
         """
         goal = self._of_kind(goal_id, NodeKind.GOAL)
         if self._asking.audits:
@@ -348,10 +349,10 @@ class ReasoningTraces:
     # --- whole traces ------------------------------------------------------------------------
 
     def import_trace(self, document: object) -> str:
-        """Keep a trace that `tree(goal).to_dict()` made, ids and all, and return its goal's id.
+        """Store a trace made by `tree(goal).to_dict()`, ids included, and return its goal's id.
 
-        The verifications in it are taken as they are. `InputError` if it is no such document, or if
-        one of its nodes is in the store already.
+        Its verifications are not repeated. `InputError` if it is no such document, or if one of
+        its nodes is in the store already.
         """
         trace = trace_from_document(document)
         for number, node in enumerate(trace.nodes):
@@ -364,7 +365,7 @@ class ReasoningTraces:
         return trace.goal
 
     def remove(self, goal_id: str) -> int:
-        """Remove a whole trace, named by the goal it began with; return how many nodes it had."""
+        """Remove a whole trace by its root goal; return the number of its nodes."""
         goal = self._of_kind(goal_id, NodeKind.GOAL)
         if goal.parent is not None:
             msg = f"{goal.id} is a sub-goal"
@@ -388,5 +389,5 @@ class ReasoningTraces:
 
 
 def _shown(node_id: object) -> str:
-    """Return an id as it is, cut; of what is none, the type."""
+    """Return an id, cut to a length; the type of an invalid one."""
     return repr(node_id[:40]) if isinstance(node_id, str) else f"this {type(node_id).__name__}"

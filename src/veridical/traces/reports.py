@@ -1,4 +1,4 @@
-"""What is known of the claims of a trace: their verifications, gaps, and the report on a goal."""
+"""Verification results of the claims of a trace: verdicts, gaps, and the report on a goal."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from veridical.traces.results import VerificationResult
 
 UNVERIFIED = "unverified"
-"""The state of a claim that was never verified; else it is the status of what counts."""
+"""State of a claim never verified; otherwise it is the status that counts."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClaimRecord:
-    """A claim of a trace with the evidence it cites and all its verifications, the oldest first.
+    """Claim of a trace with the evidence it cites and all its verifications, the oldest first.
 
     `phantoms` are the cited ids that no evidence of the trace has.
     """
@@ -39,25 +39,25 @@ class ClaimRecord:
 
     @property
     def latest(self) -> VerificationResult | None:
-        """The verification that counts: the last that measured, else the last."""
+        """Verification that counts: the last measured one, else the last."""
         measured = len(self.history) - len(self.failed_since)
         return self.history[measured - 1] if self.history else None
 
     @property
     def failed_since(self) -> tuple[VerificationResult, ...]:
-        """The verifications after the one that counts, none of which measured anything."""
+        """Unmeasured verifications after the one that counts."""
         found = [i for i, one in enumerate(self.history, start=1) if one.measured]
         return self.history[max(found) :] if found else ()
 
     @property
     def state(self) -> str:
-        """The status of the verification that counts, or `unverified`."""
+        """Status of the verification that counts, or `unverified`."""
         counts = self.latest
         return UNVERIFIED if counts is None else counts.status.value
 
     @property
     def gap(self) -> EpistemicGap | None:
-        """The gap found by the verification that counts; before the first, a phantom citation."""
+        """Gap found by the verification that counts; before the first, a phantom citation."""
         if self.latest is not None:
             return self.latest.gap
         if not self.phantoms:
@@ -102,7 +102,7 @@ class EpistemicReport:
     Of `total_claims`, `verified_claims` have a verdict (`flagged_claims` of them against the
     claim), `undetermined_claims` could not be measured and `unverified_claims` were never verified.
     A verification that fails later leaves a verdict as it is: `stale_claims` counts those claims.
-    `overall_confidence` is the mean support of those measured. None is what is unknown.
+    `overall_confidence` is the mean support of the measured claims. Unknown values are None.
     """
 
     goal_id: str
@@ -111,22 +111,22 @@ class EpistemicReport:
 
     @property
     def total_claims(self) -> int:
-        """How many claims there are under the goal."""
+        """Number of claims under the goal."""
         return len(self.claims)
 
     @property
     def by_state(self) -> Mapping[str, int]:
-        """How many claims are in each state."""
+        """Number of claims in each state."""
         return dict(Counter(claim.state for claim in self.claims))
 
     @property
     def unverified_claims(self) -> int:
-        """How many claims were never verified."""
+        """Number of claims never verified."""
         return self.by_state.get(UNVERIFIED, 0)
 
     @property
     def undetermined_claims(self) -> int:
-        """How many claims could not be measured."""
+        """Number of claims that could not be measured."""
         return self.by_state.get(Status.UNDETERMINED.value, 0)
 
     @property
@@ -136,18 +136,18 @@ class EpistemicReport:
 
     @property
     def verified_claims(self) -> int:
-        """How many claims a verdict was reached on."""
+        """Number of claims with a verdict."""
         return self.total_claims - self.unverified_claims - self.undetermined_claims
 
     @property
     def flagged(self) -> tuple[ClaimRecord, ...]:
-        """The claims whose last verdict is against them."""
+        """Claims with a last verdict against them."""
         latest = ((claim, claim.latest) for claim in self.claims)
         return tuple(claim for claim, one in latest if one and one.verification.is_flagged)
 
     @property
     def flagged_claims(self) -> int:
-        """How many claims have a verdict against them."""
+        """Number of claims with a verdict against them."""
         return len(self.flagged)
 
     @property
@@ -158,7 +158,7 @@ class EpistemicReport:
 
     @property
     def has_critical_gaps(self) -> bool:
-        """Whether a claim is contradicted, cites what is not there, or lacks many bits."""
+        """True if a claim is contradicted, has a phantom citation, or lacks many bits."""
         return any(gap.severity == "critical" for gap in self.gaps)
 
     @property
@@ -191,7 +191,7 @@ class EpistemicReport:
 
     @property
     def outcome(self) -> Outcome:
-        """What became of the whole; what is not verified is no pass."""
+        """Outcome of the whole; unverified claims are no pass."""
         if not self.claims:
             return Outcome.NOTHING_TO_CHECK
         if self.flagged or any(not claim.history and claim.phantoms for claim in self.claims):
@@ -229,7 +229,7 @@ class EpistemicReport:
 
     @property
     def headline(self) -> str:
-        """The counts, in one line."""
+        """Counts, in one line."""
         if not self.claims:
             return "Nothing to check: no claim under this goal"
         head = f"{self.flagged_claims} of {self.verified_claims} verified claims flagged"

@@ -1,4 +1,4 @@
-"""Results of verifying a claim: recorded as the data of nodes, and read from it."""
+"""Verification results of claims, written to and read from the data of nodes."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class VerificationResult:
-    """One verification of a claim, and the id of the node that records it.
+    """Verification of a claim, with the id of the node that records it.
 
-    `label` is what it does to the claim: `verifies`, `refutes` or `leaves_open`. `model` is who
-    measured, None if nobody was asked or nobody answered.
+    `label` is its effect on the claim: `verifies`, `refutes` or `leaves_open`. `model` is the
+    backend that measured, None if none was asked or none answered.
     """
 
     id: str
@@ -49,12 +49,12 @@ class VerificationResult:
 
     @property
     def status(self) -> Status:
-        """What came of it."""
+        """Status of the verification."""
         return self.verification.status
 
     @property
     def measured(self) -> bool:
-        """Whether it came to a verdict."""
+        """True if it reached a verdict."""
         return self.status is not Status.UNDETERMINED
 
     @property
@@ -84,7 +84,7 @@ class VerificationResult:
         }
 
     def data(self) -> Document:
-        """Return what the node that records it keeps: figures as they were, not rounded."""
+        """Return the data of the recording node: figures as they were, not rounded."""
         figures = {name: _number(getattr(self.verification, name)) for name in _FIGURES}
         gap = self.gap
         return {
@@ -100,7 +100,7 @@ class VerificationResult:
 def result_from(
     node_id: str, claim_id: str, created: datetime, data: Mapping[str, Any]
 ) -> VerificationResult:
-    """Return what a node records; `KeyError`, `TypeError` or `ValueError` if it is no such data."""
+    """Return the recorded verification; `KeyError`, `TypeError` or `ValueError` if invalid."""
     found, gap, model = data["verification"], data["gap"], data["model"]
     verification = replace(_verification(found), claim_id=claim_id)
     made = None if gap is None else replace(_gap(gap), claim_id=claim_id)

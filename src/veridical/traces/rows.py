@@ -1,4 +1,4 @@
-"""Nodes of traces -> rows of the store, and back; new ones, and those of a document."""
+"""Conversion of trace nodes to database rows and back, for new and imported nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def new_id(kind: NodeKind) -> str:
-    """Return an id that no other node has; it begins with the kind."""
+    """Return a new unique id; it begins with the kind."""
     return f"{kind.value}-{secrets.token_hex(8)}"
 
 
@@ -39,7 +39,7 @@ def new_node(
     name: str | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> TraceNode:
-    """Return a node that hangs under `parent`; without one, it begins a trace."""
+    """Return a new node under `parent`; without one, the root of a trace."""
     ensure_storable(text, f"the text of the {kind.value}")
     node_id, now = new_id(kind), datetime.now(UTC)
     root, above = (node_id, None) if parent is None else (parent.root, parent.id)
@@ -47,7 +47,7 @@ def new_node(
 
 
 def ensure_storable(text: object, what: str) -> None:
-    """Raise `TextError` unless it is text that either database can hold."""
+    """Raise `TextError` unless it is text that SQLite and PostgreSQL can hold."""
     ensure_text(text, what)
     if "\0" in str(text):
         msg = f"{what} holds a NUL"
@@ -77,7 +77,7 @@ def to_row(node: TraceNode) -> dict[str, Any]:
 def to_node(row: Mapping[str, Any]) -> TraceNode:
     """Return a row as a node."""
     created = row["created"]
-    # SQLite keeps no time zone; what was written is UTC.
+    # SQLite keeps no time zone; times are written in UTC.
     created = created.replace(tzinfo=UTC) if created.tzinfo is None else created.astimezone(UTC)
     kind = NodeKind(row["kind"])
     return TraceNode(
@@ -98,7 +98,7 @@ def to_edge_row(root: str, edge: TraceEdge) -> dict[str, str]:
 
 
 def under(goal: TraceNode, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge]) -> Trace:
-    """Return the part of a trace that hangs under a goal, with the evidence cited from there."""
+    """Return the subtree of a goal, with the evidence cited from there."""
     if goal.parent is None:
         return Trace(goal.id, tuple(nodes), tuple(edges))
     inside = {goal.id}
@@ -120,7 +120,7 @@ def under(goal: TraceNode, nodes: Sequence[TraceNode], edges: Sequence[TraceEdge
 
 
 def ensure_importable(node: TraceNode, trace: Trace, place: str) -> None:
-    """Raise `InputError` unless what the document says of a node can be kept and read again."""
+    """Raise `InputError` unless a node's data can be stored and read again."""
     ensure_storable(node.id, f"the id of {place}")
     ensure_storable(node.text, f"the text of {place}")
     if node.name is not None:

@@ -1,4 +1,4 @@
-"""Traces and the reports on them for a terminal: trees."""
+"""Traces and their reports as trees for a terminal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHOWN = 200
 
 
 class TraceLayout:
-    """Lays traces out in characters that a terminal of this encoding can show."""
+    """Layout of traces in characters of a terminal's encoding."""
 
     def __init__(self, encoding: str) -> None:
         self._unicode = encoding.startswith("utf")
@@ -36,7 +36,7 @@ class TraceLayout:
     # --- the whole trace ---------------------------------------------------------------------
 
     def trace(self, trace: Trace) -> RenderableType:
-        """Return every node under the one it hangs under, with its id."""
+        """Return the tree of all nodes, with their ids."""
         branches: dict[str | None, Tree] = {}
         for _, node in trace.walk():
             line = self._node(node, trace)
@@ -54,7 +54,7 @@ class TraceLayout:
         return line.append_text(self._ink(tail, _QUIET))
 
     def _marked(self, node: TraceNode, trace: Trace) -> str:
-        """Return what a decision did to an option."""
+        """Return whether a decision chose or rejected an option, as text."""
         labels = () if node.parent is None else trace.labels(node.parent, node.id)
         done = [one for one in labels if one in {EdgeLabel.CHOSE, EdgeLabel.REJECTED}]
         return f" ({'chosen' if done[-1] is EdgeLabel.CHOSE else 'rejected'})" if done else ""
@@ -71,7 +71,7 @@ class TraceLayout:
     # --- the report --------------------------------------------------------------------------
 
     def report(self, report: EpistemicReport) -> RenderableType:
-        """Return the counts, and every claim with its verdict, gap and what to do."""
+        """Return the counts, and every claim with its verdict, gap and advice."""
         tree = Tree(self._ink(_cut(report.goal), "bold"))
         for claim in report.claims:
             self._add(tree, claim)

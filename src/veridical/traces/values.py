@@ -1,7 +1,7 @@
-"""Reasoning traces as values: what was aimed at, decided, done, seen, claimed and verified.
+"""Reasoning traces as values: nodes, labelled edges and trees.
 
-Nodes form a tree under a goal; labelled edges say how they belong together (`EDGES`). Nothing here
-is ever changed: a new verification is a new node.
+Nodes form a tree under a goal; labelled edges are their relations (`EDGES`). Values are immutable:
+a new verification is a new node.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCHEMA = "veridical.trace/1"
 
 
 class NodeKind(StrEnum):
-    """What a node of a trace is: the decision types of SPEC-16."""
+    """Kind of a node of a trace: the decision types of SPEC-16."""
 
     GOAL = "goal"
     DECISION = "decision"
@@ -37,7 +37,7 @@ class NodeKind(StrEnum):
 
 
 class EdgeLabel(StrEnum):
-    """How two nodes of a trace belong together; the last four are those of claims."""
+    """Relation between two nodes of a trace; the last four are those of claims."""
 
     HAS_SUBGOAL = "has_subgoal"
     HAS_DECISION = "has_decision"
@@ -57,7 +57,7 @@ _K = NodeKind
 _DOINGS = (_K.GOAL, _K.DECISION, _K.OPTION, _K.ACTION, _K.OUTCOME, _K.OBSERVATION)
 
 EVIDENCE = (_K.OBSERVATION, _K.OUTCOME)
-"""What a claim may cite."""
+"""Kinds of nodes that a claim may cite."""
 
 EDGES: Mapping[EdgeLabel, frozenset[tuple[NodeKind, NodeKind]]] = {
     EdgeLabel.HAS_SUBGOAL: frozenset(
@@ -87,10 +87,10 @@ EDGES: Mapping[EdgeLabel, frozenset[tuple[NodeKind, NodeKind]]] = {
     EdgeLabel.REFUTES: frozenset({(_K.VERIFICATION, _K.CLAIM)}),
     EdgeLabel.LEAVES_OPEN: frozenset({(_K.VERIFICATION, _K.CLAIM)}),
 }
-"""Which kinds of nodes each label may join, from and to; anything else makes no sense."""
+"""Kinds of nodes that each label may join, from and to; others are invalid."""
 
 DRAWN = frozenset({EdgeLabel.CHOSE, EdgeLabel.REJECTED, EdgeLabel.LEADS_TO})
-"""Labels that may be drawn between nodes that exist; the others come with a new node."""
+"""Labels of edges between existing nodes; the others are written with a new node."""
 
 _FROM_PARENT = (
     EdgeLabel.HAS_SUBGOAL,
@@ -105,10 +105,10 @@ _OPEN = frozenset({Status.UNDETERMINED, Status.UNVERIFIABLE})
 
 @dataclass(frozen=True, slots=True)
 class TraceNode:
-    """One node: its kind and text, the node it hangs under (`parent`), its name if it has one.
+    """Node: its kind and text, its `parent`, and its name if it has one.
 
-    `root` is the goal that the whole trace began with. `data` holds what only its kind has: of a
-    claim `evidence_ids` and `confidence`, of a verification what came of it.
+    `root` is the root goal of the whole trace. `data` are the fields of its kind: of a claim
+    `evidence_ids` and `confidence`, of a verification its result.
     """
 
     id: str
@@ -122,7 +122,7 @@ class TraceNode:
 
     @property
     def cited_as(self) -> str:
-        """The id by which a claim cites it: its name, else its own id."""
+        """Id by which a claim cites it: its name, else its own id."""
         return self.name or self.id
 
     def to_dict(self) -> Document:
@@ -153,9 +153,10 @@ class TraceEdge:
 
 @dataclass(frozen=True)
 class Trace:
-    """A goal with all that hangs under it; a node comes after its parent.
+    """Goal with all its descendants; a node comes after its parent.
 
-    The trace of a sub-goal holds the evidence that its claims cite elsewhere, too, hung under it.
+    The trace of a sub-goal also holds the evidence that its claims cite from elsewhere, as its
+    children.
     """
 
     goal: str = field(repr=False)
@@ -164,7 +165,7 @@ class Trace:
 
     @cached_property
     def by_id(self) -> Mapping[str, TraceNode]:
-        """The nodes by id."""
+        """Nodes by id."""
         return {node.id: node for node in self.nodes}
 
     @cached_property
@@ -175,7 +176,7 @@ class Trace:
         return found
 
     def children(self, node_id: str) -> tuple[TraceNode, ...]:
-        """Return the nodes that hang under this one, the oldest first."""
+        """Return the children of a node, the oldest first."""
         return tuple(self._children.get(node_id, ()))
 
     def walk(self) -> Iterator[tuple[int, TraceNode]]:
@@ -224,7 +225,7 @@ def ensure_edge(label: EdgeLabel, source: NodeKind, target: NodeKind) -> None:
 
 
 def label_under(parent: NodeKind, child: NodeKind) -> EdgeLabel:
-    """Return the label of the edge from a parent to what hangs under it; `InputError` if none.
+    """Return the label of the edge from a parent to a child; `InputError` if there is none.
 
     >>> label_under(NodeKind.DECISION, NodeKind.OPTION)
     <EdgeLabel.CONSIDERS: 'considers'>
@@ -238,11 +239,11 @@ def label_under(parent: NodeKind, child: NodeKind) -> EdgeLabel:
 
 
 def label_of(status: Status) -> EdgeLabel:
-    """Return what a verification of this status does to its claim.
+    """Return the label of the edge from a verification of this status to its claim.
 
-    It `verifies` one that is supported and `refutes` one that is flagged, as SPEC-16 has it: the
-    status says whether the evidence opposes the claim or is missing. What could not be measured, or
-    is too vague, it `leaves_open`.
+    A supported claim is `verifies`, a flagged one `refutes`, as in SPEC-16: the status tells
+    opposing from missing evidence. A claim that could not be measured, or is too vague, is
+    `leaves_open`.
     """
     if status is Status.SUPPORTED:
         return EdgeLabel.VERIFIES

@@ -1,4 +1,4 @@
-"""From a claim of a trace to its verdict, and from verdicts to what is kept."""
+"""Verdicts on the claims of a trace, and their conversion to stored results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CitableEvidence:
-    """What the claims of a trace may cite, by the id they cite it by."""
+    """Citable evidence of a trace, by id."""
 
     def __init__(self, nodes: Iterable[TraceNode]) -> None:
         self._nodes = {node.cited_as: node for node in nodes}
@@ -35,7 +35,7 @@ class CitableEvidence:
         return tuple(self._names.get(one, one) for one in cited)
 
     def resolved(self, cited: Iterable[str]) -> dict[str, TraceNode | None]:
-        """Return which node each cited id means, as the verifier does; None is a phantom."""
+        """Return the node of each cited id, resolved as by the verifier; None is a phantom."""
         ids = list(dict.fromkeys(cited))
         refs = [CitationRef(name, Span(0, 0)) for name in self.named(ids)]
         found = zip(ids, resolve_citations(refs, self.sources), strict=True)
@@ -45,7 +45,7 @@ class CitableEvidence:
 
 
 def distinct(nodes: Collection[TraceNode | None]) -> list[TraceNode]:
-    """Return the nodes that there are, each once."""
+    """Return the nodes without None and duplicates."""
     return list({node.id: node for node in nodes if node is not None}.values())
 
 
@@ -58,7 +58,7 @@ def unasked(node: TraceNode, cites: Sequence[str], policy: Policy) -> Verdict:
 
 
 def failed(node: TraceNode, cites: Sequence[str], policy: Policy, why: str) -> Verdict:
-    """Return the verdict on a claim that could not be measured, and what failed."""
+    """Return the verdict on a claim that could not be measured, with the reason."""
     reason = Unmeasured(UnmeasuredReason.BACKEND_ERROR, why)
     return _verdict(
         node, cites, policy, Status.UNDETERMINED, f"p1_unmeasured:{reason.reason}", reason
@@ -96,14 +96,14 @@ def new_result(node: TraceNode, verdict: Verdict, policy: Policy) -> Verificatio
 
 
 def recorded(result: VerificationResult, claim: TraceNode) -> TraceNode:
-    """Return the node that keeps a verification."""
+    """Return the node that records a verification."""
     text = f"{result.label.value}: {result.status.value}"
     kind, data = NodeKind.VERIFICATION, result.data()
     return TraceNode(result.id, kind, text, claim.root, claim.id, result.created, data=data)
 
 
 def claim_record(node: TraceNode, trace: Trace, evidence: CitableEvidence) -> ClaimRecord:
-    """Return a claim with its verifications; `evidence` is what its trace has."""
+    """Return a claim with its verifications; `evidence` is that of its trace."""
     cited = evidence.resolved(node.data["evidence_ids"])
     return ClaimRecord(
         node.id,

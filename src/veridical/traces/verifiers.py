@@ -1,4 +1,4 @@
-"""The verifiers of the claims of traces: found by name, made when first needed."""
+"""Pool of verifiers for the claims of traces, built by backend name on first use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class VerifierPool:
-    """Verifiers by the name of their backend, kept open until the pool is closed."""
+    """Verifiers by backend name, built on first use and kept open until `close`."""
 
     def __init__(
         self, verifier: Verifier | None, policy: Policy | None, settings: Settings | None
@@ -38,24 +38,24 @@ class VerifierPool:
 
     @property
     def settings(self) -> Settings:
-        """Return the settings in force, read when first needed."""
+        """Settings in force, read when first needed."""
         return self._parts.settings
 
     @property
     def policy(self) -> Policy:
-        """Return the thresholds by which claims are judged."""
+        """Thresholds of the verdicts."""
         own: Policy | None = getattr(self._given, "policy", None)
         return self._policy or own or self.settings.to_policy()
 
     @property
     def audits(self) -> bool:
-        """Return whether claims are verified without being asked to, as the settings have it."""
+        """True if claims are verified automatically, by the settings."""
         block = self.settings.hallucination
         return bool(block.enabled) and block.trace_auditing.enabled
 
     @property
     def auditor(self) -> str | None:
-        """Return the backend that does so; None leaves it to the verifier that was given."""
+        """Backend of automatic verification; None if a verifier was given."""
         from veridical.wiring.build import hallucination_backend
 
         return hallucination_backend(self.settings, "trace") if self._given is None else None
@@ -67,7 +67,7 @@ class VerifierPool:
         return build_store(self.settings) if url is None else Store(url)
 
     def verifier(self, model: str | None) -> Verifier:
-        """Return the verifier that is named, else the one given, else that of the settings."""
+        """Return the verifier of a name, else the given one, else that of the settings."""
         if model is None and self._given is not None:
             return self._given
         with self._lock:
@@ -83,7 +83,7 @@ class VerifierPool:
     async def verdict(
         self, node: TraceNode, evidence: CitableEvidence, policy: Policy, model: str | None
     ) -> Verdict:
-        """Return the verdict on a claim; one that cannot be measured has that verdict.
+        """Return the verdict on a claim; a failure of the backend is an undetermined one.
 
         `ConfigurationError` if there is no backend of that name.
         """
@@ -99,11 +99,11 @@ class VerifierPool:
             return failed(node, cites, policy, type(error).__name__)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Return what a coroutine returns that runs in the loop of the portal."""
+        """Run a call in an event loop of its own, so that it works inside a running one, too."""
         return self._parts.run(call)
 
     def close(self) -> None:
-        """Close what was made here; it is made again when it is needed."""
+        """Close the verifiers built here; they are built again when needed."""
         with self._lock:
             made = (*self._named.values(), self._parts)
         with ExitStack() as closing:  # the last one first: its portal waits for calls under way

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BoundClaim:
-    """A claim, and the evidence to read for it.
+    """Claim, and the evidence to read for it.
 
-    `otherwise` is what to read if the claim is not supported by `binding`, which is a model's hint.
+    `otherwise` is the evidence to read if the claim is not supported by `binding`, a model's hint.
     `text` is the claim with its quantities as the evidence writes them, `verbatim` the sentence of
     the evidence that is this text, if there is one.
     """
@@ -54,7 +54,7 @@ def bind_claims(
 
 
 def passages_for(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
-    """Return a text in the words of the evidence of a claim that it is to be read for."""
+    """Return a text in the words of a claim's evidence, and the passages to read for it."""
     passages = binder.bind(text, verdict.citations).with_evidence
     return worded_as_evidence(text, passages), passages
 

@@ -20,16 +20,16 @@ class CheckWatcher(Protocol):
     """Callback protocol for the events of a check; exceptions end the check."""
 
     def decided(self, verdict: Verdict, /) -> None:
-        """Say that a verdict stands: once for every claim, not always in the answer's order."""
+        """Receive a final verdict: once for every claim, not always in the answer's order."""
         ...
 
     def stage(self, name: str, seconds: float, /) -> None:
-        """Say how long a stage took: claims, evidence, inference (judgement within it)."""
+        """Receive the duration of a stage: claims, evidence, inference (with judgement)."""
         ...
 
 
 class CheckEvents:
-    """Reports stages, and verdicts that nothing changes any more, to a watcher if there is one."""
+    """Reporter of stages, and of verdicts that nothing changes any more, to an optional watcher."""
 
     def __init__(self, watcher: CheckWatcher | None) -> None:
         self._watcher = watcher

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.claims.decomposition import AnswerChunk
 
 PIECES = 4
-"""Pieces of an answer that a text model is asked to take apart at once."""
+"""Pieces of an answer that are put to a text model at once."""
 
 
 class ModelDecomposer:
@@ -53,7 +53,7 @@ class ModelDecomposer:
     async def _asked(
         self, answer: str, pieces: Sequence[AnswerChunk], sources: Mapping[str, str]
     ) -> dict[AnswerChunk, Generated | Unmeasured]:
-        """Return what the model says to each piece; those that wait for others have more time."""
+        """Return the model's reply to each piece; pieces that wait for others have more time."""
         replies: dict[AnswerChunk, Generated | Unmeasured] = dict.fromkeys(
             pieces, Unmeasured(UnmeasuredReason.TIMEOUT)
         )

@@ -1,4 +1,4 @@
-"""The portal of blocking callers: an event loop in a thread of its own."""
+"""Portal of blocking callers: an event loop in a thread of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """Runs coroutines for callers that cannot await, inside a running event loop, too.
+    """Runner of coroutines for callers that cannot await, inside a running event loop, too.
 
     Any thread may call. The thread of the loop starts with the first call and ends with `close`; a
     call after that starts another one.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RuleStage:
-    """The rules of a check: what they read goes to the backend, bounded by two texts a claim."""
+    """Rules of a check: their readings go to the backend, bounded by two texts a claim."""
 
     binder: Binder
     sources: Mapping[str, Source]
@@ -79,5 +79,5 @@ def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:
 
 
 def _charged(verdict: Verdict, readings: Iterable[PooledEstimate]) -> Verdict:
-    """Return the verdict with what further readings took."""
+    """Return the verdict with the usage of further readings."""
     return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))

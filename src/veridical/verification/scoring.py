@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from veridical.core.types import Passage, Source
 
 CHUNK = 64
-"""Queries that go to the backend in one batch; progress is told after each."""
+"""Queries that go to the backend in one batch; progress is reported after each."""
 
 AT_ONCE = 8
 """Batches of one answer that are under way at once at most."""
@@ -53,16 +53,16 @@ _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
 
 
 class Progress(Protocol):
-    """Is told how many of the model's answers are in."""
+    """Callback protocol for the number of finished queries."""
 
     def __call__(self, done: int, total: int, /) -> None:
-        """Say that `done` of `total` queries are answered; `total` may grow."""
+        """Receive the progress: `done` of `total` queries are answered; `total` may grow."""
         ...
 
 
 @dataclass(slots=True)
 class _Item:
-    """A claim's passages, what is asked of them in which turns, and the answers."""
+    """Passages of a claim, the queries of each turn, and the answers."""
 
     passages: tuple[Passage, ...]
     turns: tuple[Sequence[Query], ...]
@@ -74,7 +74,7 @@ class _Item:
         return len(self.turns[0]) if self.turns else 0
 
     def turn(self, number: int, policy: Policy) -> Sequence[Query]:
-        """Return what is asked in a turn: nothing more where one of the answers decides."""
+        """Return the queries of a turn: none where one of the answers decides."""
         if number and any(decides(measurement, policy) for measurement in self.measured):
             return ()
         return self.turns[number] if number < len(self.turns) else ()
@@ -95,10 +95,10 @@ def _groups(items: Iterable[_Item], size: int) -> Iterator[list[_Item]]:
 
 
 class ClaimScorer:
-    """Puts queries to a backend, in batches; whatever it does wrong becomes `Unmeasured`.
+    """Scorer that puts queries to a backend, in batches; its failures become `Unmeasured`.
 
     Several batches are under way at once if the policy says `parallel`, else one after the other.
-    Where what is nearest decides, the rest is not read
+    Where the nearest passage decides, the rest is not read
     (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far.
     """
 
@@ -123,13 +123,13 @@ class ClaimScorer:
     async def read(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> list[PooledEstimate]:
-        """Return what the passages of each claim say of it together."""
+        """Return the joint reading of the passages of each claim."""
         return [reading async for reading in self.readings(contexts, policy)]
 
     async def readings(
         self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
     ) -> AsyncGenerator[PooledEstimate]:
-        """Yield what `read` returns, each reading as soon as its passages are measured."""
+        """Yield the results of `read`, each as soon as its passages are measured."""
         items = [self._item(claim, self._as_read(passages), policy) for claim, passages in contexts]
         self._total += sum(item.first for item in items)
         self._tell()
@@ -142,7 +142,7 @@ class ClaimScorer:
                 yield found if item.passages else PooledEstimate(_NOT_ASKED)
 
     async def _read_group(self, policy: Policy, group: list[_Item]) -> list[_Item]:
-        """Measure a group of items, turn by turn; what is decided is asked nothing more."""
+        """Measure a group of items, turn by turn; decided ones get no more queries."""
         for number in range(max(len(item.turns) for item in group)):
             asked = [(item, query) for item in group for query in item.turn(number, policy)]
             self._total += len(asked) if number else 0
@@ -197,10 +197,10 @@ class ClaimScorer:
 async def _in_turn(
     items: Sequence[T], work: Callable[[T], Awaitable[R]], at_once: int
 ) -> AsyncGenerator[R]:
-    """Yield what `work` returns for each item, in order, with so many of them under way at once.
+    """Yield the results of `work` for each item, in order, with so many of them under way at once.
 
-    The next one begins as soon as there is room, whoever reads what was yielded. What is under way
-    ends with its reader, or with an error of one of them.
+    The next one begins as soon as there is room, whoever reads the results. Work under way ends
+    with its reader, or with an error of one of them.
     """
     if at_once == 1 or len(items) == 1:
         for item in items:
@@ -225,7 +225,7 @@ def _started(work: Callable[[T], Awaitable[R]], deadline: float, item: T) -> asy
     async def run() -> R:
         with anyio.CancelScope(deadline=deadline):
             return await work(item)
-        await anyio.sleep_forever()  # whoever set the deadline ends the caller, and that this
+        await anyio.sleep_forever()  # the deadline of an outer scope ends the caller and this
         raise TimeoutError
 
     return asyncio.ensure_future(run())

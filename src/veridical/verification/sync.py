@@ -1,4 +1,4 @@
-"""The verifier of blocking callers."""
+"""Blocking façade of the verifier."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SyncVerifier:
-    """A `Verifier` without `await`; use it as a context manager, from any thread."""
+    """`Verifier` without `await`; use it as a context manager, from any thread."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -35,7 +35,7 @@ class SyncVerifier:
 
     @property
     def policy(self) -> Policy:
-        """See `Verifier.policy`."""
+        """Policy of checks without one of their own; see `Verifier.policy`."""
         return self._verifier.policy
 
     def __enter__(self) -> Self:
@@ -61,7 +61,7 @@ class SyncVerifier:
         policy: Policy | None = None,
         progress: Progress | None = None,
     ) -> Report:
-        """See `Verifier.check`."""
+        """Return the result of `Verifier.check`."""
         call = partial(
             self._verifier.check, answer, sources, question, policy=policy, progress=progress
         )
@@ -76,14 +76,14 @@ class SyncVerifier:
         cites: Sequence[str] = (),
         policy: Policy | None = None,
     ) -> Verdict:
-        """See `Verifier.verify`."""
+        """Return the result of `Verifier.verify`."""
         call = partial(self._verifier.verify, claim, sources, question, cites=cites, policy=policy)
         return self._running().run(call)
 
     def check_many(
         self, cases: Iterable[Case], *, policy: Policy | None = None
     ) -> list[CheckResult]:
-        """See `Verifier.check_many`."""
+        """Return the result of `Verifier.check_many`."""
         return self._running().run(partial(self._verifier.check_many, cases, policy=policy))
 
     def _running(self) -> Portal:

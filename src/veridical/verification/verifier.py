@@ -1,4 +1,4 @@
-"""The pipeline in the order data flows: who has read this file has read the product."""
+"""Verification pipeline, in the order of the data flow."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ logger = logging.getLogger("veridical.verifier")  # a documented name
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One answer to check; what `check` takes as arguments."""
+    """One answer to check: the arguments of `check`."""
 
     answer: str = field(repr=False)
     sources: Sources = field(repr=False)
@@ -76,13 +76,14 @@ CheckResult: TypeAlias = Report | VeridicalError
 
 
 class Verifier:
-    """Checks answers against sources, claim by claim.
+    """Verifier of answers against sources, claim by claim.
 
     Use as an async context manager. One verifier may run many checks at once.
 
     With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
-    `claims_max_tokens` and take `claims_timeout_s`. What it cannot do the rules do.
-    `batch_size` is how many queries go to the backend at once; progress is told after each batch.
+    `claims_max_tokens` and take `claims_timeout_s`. The rules take over where it fails.
+    `batch_size` is how many queries go to the backend at once; progress is reported after each
+    batch.
     """
 
     def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
@@ -111,8 +112,8 @@ class Verifier:
     ) -> Verifier:
         """Return the verifier that the settings describe (default: file and environment).
 
-        With the operation `output` it is the one of answers on their way to a user: who is asked,
-        and how long estimates are kept, is then what the blocks of hosts say.
+        With the operation `output` it is the verifier of answers on their way to a user: the blocks
+        of hosts in the settings then give its backend and the lifetime of its estimates.
         """
         from veridical.settings import Settings
         from veridical.wiring.build import build_verifier
@@ -121,7 +122,7 @@ class Verifier:
 
     @property
     def policy(self) -> Policy:
-        """The policy of checks that bring none of their own."""
+        """Policy of checks that bring none of their own."""
         return self._policy
 
     async def __aenter__(self) -> Self:
@@ -147,9 +148,9 @@ class Verifier:
     ) -> Report:
         """Return the verdict on each claim of `answer`.
 
-        `progress` is told how many of the model's answers are in, `watcher` which verdicts stand.
+        `progress` receives the number of finished queries, `watcher` the final verdicts.
         `InputError` if the answer or the sources cannot be checked, `BackendError` if the backend
-        cannot start. What goes wrong later is in the report, as `Unmeasured` with its reason.
+        cannot start. Later failures are in the report, as `Unmeasured` with its reason.
         """
         started = perf_counter()
         ensure_text(answer, "the answer")
@@ -224,7 +225,7 @@ class Verifier:
         return verdict
 
     def _log(self, verdicts: Iterable[Verdict]) -> None:
-        """Log what was flagged, by id, hash and rule, and why claims could not be measured."""
+        """Log the flagged claims, by id, hash and rule, and the reasons for unmeasured ones."""
         lost: Counter[str] = Counter()
         for verdict in verdicts:
             if verdict.flagged:
@@ -327,7 +328,7 @@ class Verifier:
         *,
         by_sentence: bool = False,
     ) -> list[Verdict]:
-        """Read on their own what `subclaims` names of the claims."""
+        """Read the `subclaims` of the claims on their own."""
         looked = ((v, subclaims(v, by_sentence=by_sentence)) for v in verdicts)
         again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
         contexts = [

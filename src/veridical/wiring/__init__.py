@@ -1,0 +1,1 @@
+"""Construction of verifiers, backends, stores and memories from the settings."""

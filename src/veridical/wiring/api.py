@@ -1,4 +1,4 @@
-"""One-call checks with the settings of the place: `veridical.check` and `veridical.acheck`."""
+"""One-call checks with the settings in force: `veridical.check` and `veridical.acheck`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Settings -> Verifier: the only wiring. Backends are found by entry point."""
+"""Construction of verifiers, backends, text models, stores and memories from the settings.
+
+Backends and text models are found by entry point.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ PRICED = SAMPLED | {"openai-decisions", "systemone"}
 """Backends that take `price`."""
 
 TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
-"""What the block of a backend says that holds for the text model of the same name, too."""
+"""Options of a backend's block that also hold for the text model of the same name."""
 
 
 def build_verifier(
@@ -57,9 +60,9 @@ def build_verifier(
     policy: Policy | None = None,
     operation: Operation = "check",
 ) -> Verifier:
-    """Return the verifier that the settings describe; `backend` and `policy` override theirs.
+    """Return the verifier of the settings; `backend` and `policy` override theirs.
 
-    `operation` says what it is for, and with that who is asked and how long estimates are kept.
+    `operation` is its purpose; the backend and the lifetime of cached estimates depend on it.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -73,7 +76,7 @@ def build_verifier(
 
 
 def backend_of(settings: Settings, operation: Operation) -> str:
-    """Return the name of who is asked in an operation."""
+    """Return the name of the backend for an operation."""
     if operation == "check":
         return settings.backend
     if operation == "output" and settings.verification.verification_model is not None:
@@ -82,7 +85,7 @@ def backend_of(settings: Settings, operation: Operation) -> str:
 
 
 def _claims_model(settings: Settings) -> TextModel | None:
-    """Return the text model that takes answers apart; None leaves that to the rules."""
+    """Return the text model for claim extraction; None if rules extract claims."""
     named, timeout_s = settings.claims.model, settings.claims.timeout_s
     return None if named is None else build_text_model(settings, named, timeout_s=timeout_s)
 
@@ -92,10 +95,10 @@ def build_backend(
 ) -> Backend:
     """Return a backend by its name `NAME[:MODEL]`, with the cache, limits and retries configured.
 
-    It is read with the threshold and temperature that the file `calibration` has for it.
-    One that is built already is returned as it is. `operation` decides what `configurable` stands
-    for, and how long estimates are kept. `ConfigurationError` if no backend of that name is
-    installed, or if it is not set up.
+    Its threshold and temperature are from the file `calibration`, if it has any for the
+    backend. A backend object is returned as it is. `operation` resolves `configurable` to a
+    backend and sets the lifetime of cached estimates. `ConfigurationError` if no backend of that
+    name is installed, or if it is not set up.
     """
     if isinstance(backend, Backend):
         return backend
@@ -117,8 +120,8 @@ def build_text_model(
 ) -> TextModel:
     """Return a text model by its name `NAME[:MODEL]`, with the limits and retries configured.
 
-    One that is built already is returned as it is. What it writes is cached if `cache.texts` is on.
-    `timeout_s` is what one text may take (default: `extraction.timeout_s`).
+    A text model object is returned as it is. Its texts are cached if `cache.texts` is on.
+    `timeout_s` is the time limit of one text in seconds (default: `extraction.timeout_s`).
     `ConfigurationError` if none of that name is installed, or if it is not set up.
     """
     if isinstance(model, TextModel):
@@ -138,7 +141,7 @@ def build_text_model(
 
 
 def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
-    """Return both backends, each in its own wrappers, one behind the other."""
+    """Return the cascade of both backends, each in its own wrappers."""
     from veridical.pipeline.inference.cascade import create
 
     block = settings.cascade
@@ -171,7 +174,7 @@ def _create(settings: Settings, name: str, model: str | None) -> Backend:
 
 
 def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., Any]:
-    """Return the function that makes what goes by a name in a group of entry points."""
+    """Return the factory of a name in a group of entry points."""
     found = {entry.name: entry for entry in entry_points(group=group)}
     if name not in found:
         msg = f"there is no {what} named {name!r}"
@@ -184,7 +187,7 @@ def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., 
 def _priced(
     settings: Settings, name: str, model: Callable[[], str]
 ) -> Callable[[Usage], float | None]:
-    """Return what a request costs, by the model's full name, which only the model knows.
+    """Return the cost of a request, by the model's full name, which only the model knows.
 
     `haiku` has no price.
     """
@@ -197,7 +200,7 @@ def _priced(
 
 
 def _options(settings: Settings, name: str) -> dict[str, Any]:
-    """Return what the settings say of a backend; those that have no block have no options."""
+    """Return the options of a backend in the settings; empty without a block of its name."""
     block = getattr(settings, name.replace("-", "_"), None)
     values = {key: value for key, value in dict(block or {}).items() if value is not None}
     options = {
@@ -229,9 +232,9 @@ def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
 def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> TextModel:
     """Return a text model in the same wrappers.
 
-    One in this process writes one text at a time, and the same again: it has no use for attempts
-    and rates. Services wait for a free one of `concurrency` as long as that takes: a text may be
-    minutes under way, and a deadline is what bounds it.
+    A model in this process writes one text at a time and is deterministic: it needs no retries and
+    rates. Requests to services wait for one of `concurrency` slots without a limit: a text may
+    take minutes, and the deadline bounds it.
     """
     from veridical.pipeline.inference.wrappers import wrap_text_model
 
@@ -250,12 +253,12 @@ def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> Text
 
 
 def _concurrency(settings: Settings, name: str) -> int | None:
-    """Return how many requests may be under way at once; None if the settings do not say it."""
+    """Return the limit of concurrent requests; None if the settings have none."""
     return getattr(getattr(settings, name.replace("-", "_"), None), "concurrency", None)
 
 
 def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
-    """Return what a budget has to know: what a request costs, and how many there may be."""
+    """Return the inputs of a budget: the price of a request, and the bound on its usage."""
     from veridical.pipeline.inference.prices import dearest, usage_bound
 
     price = dearest(_priced(settings, name, lambda: asked.info.model))
@@ -279,7 +282,7 @@ def _cache_table(settings: Settings) -> CacheTable:
 
 
 def _service(requests: RequestSettings) -> dict[str, Any]:
-    """Return how a service is asked that may be slow, busy, down and paid."""
+    """Return the request options of a service, which may be slow, busy, down and paid."""
     return {
         "attempts": requests.attempts,
         "requests_per_minute": requests.per_minute,
@@ -292,7 +295,7 @@ def _service(requests: RequestSettings) -> dict[str, Any]:
 
 
 def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
-    """Return the database that the settings name; it is opened when first used.
+    """Return the database of the settings; it is opened when first used.
 
     A write to SQLite waits up to `wait_s` seconds for others (default: half a minute).
     """
@@ -303,10 +306,10 @@ def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
 
 
 def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
-    """Return the memory that the settings describe, in their database.
+    """Return the memory of the settings, in their database.
 
-    `gate` says whether facts are verified before they are stored (default: if the settings say so,
-    by `hallucination.enabled` and `hallucination.memory_gate.enabled`).
+    With `gate` facts are verified before they are stored (default: by `hallucination.enabled` and
+    `hallucination.memory_gate.enabled`).
     """
     from veridical.memory import GatePolicy, Memory, MemoryGate
     from veridical.memory.gate import TIMEOUT_S
@@ -334,7 +337,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
 
 
 def build_embeddings(settings: Settings) -> EmbeddingModel | None:
-    """Return the embedding model that the settings name; None if they name none."""
+    """Return the embedding model of the settings; None if they name none."""
     block = settings.embeddings
     if block.model is None:
         return None
@@ -351,9 +354,9 @@ def build_embeddings(settings: Settings) -> EmbeddingModel | None:
 
 
 def hallucination_backend(settings: Settings, operation: Operation) -> str:
-    """Return who a host asks by itself; what is configurable is so for each operation.
+    """Return the backend of a host's automatic checks; `configurable` is resolved by operation.
 
-    `default` stands in where there is no type, or nothing that its type stands for.
+    `default` is used where there is no type, or its type has no backend.
     """
     block, aliases = settings.hallucination.backend, settings.aliases.model_dump()
     default = block.default or settings.backend
@@ -371,7 +374,7 @@ def _closing(memory: Memory, *parts: object) -> Memory:
 
 
 def _calibrated(settings: Settings, backend: Backend) -> Backend:
-    """Return the backend as the file `calibration` reads it; as it is if it has nothing for it."""
+    """Return the backend with its entry of the file `calibration`; as it is without one."""
     if settings.calibration is None:
         return backend
     from veridical.pipeline.inference.wrappers.calibrated import Calibrated
@@ -391,22 +394,22 @@ def _calibrated(settings: Settings, backend: Backend) -> Backend:
 
 
 def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
-    """Return what the file `calibration` holds, by fingerprint of the backend, if one is set.
+    """Return the content of the file `calibration`, by fingerprint of the backend.
 
-    `ConfigurationError` if it cannot be read or is no calibration file.
+    Empty if none is set. `ConfigurationError` if it cannot be read or is no calibration file.
     """
     return {} if settings.calibration is None else read_calibrations(settings.calibration)
 
 
 def read_calibrations(path: str) -> Mapping[str, Recalibration]:
-    """Return what a calibration file holds; errors as those of `calibrations`."""
+    """Return the content of a calibration file; errors as for `calibrations`."""
     from veridical.pipeline.inference.wrappers.calibrated import read
 
     return read(path)
 
 
 def prices(settings: Settings) -> Mapping[str, Price]:
-    """Return the prices in force: those shipped, and those of the file `prices` over them."""
+    """Return the prices in force: the shipped ones, overridden by the file `prices`."""
     from veridical.pipeline.inference.prices import price_table, read_prices
 
     own = None if settings.prices is None else read_prices(settings.prices)

@@ -1,4 +1,4 @@
-"""The parts that callers share: made from the settings when first needed, closed together."""
+"""Runtime of blocking and shared callers: the objects that the settings describe."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Comparison: TypeAlias = Literal["entailment", "embeddings"]
-"""How two texts are compared."""
+"""Method of comparing two texts."""
 
 
 class Runtime:
-    """Backend, verifier, text model, database and memory: made when first needed, kept, closed.
+    """Backend, verifier, text model, database and memory, built on first use and kept open.
 
-    `operation` is what the backend is asked for. What is closed is made again when it is needed.
+    `operation` decides the backend's aliases and cache. After `close` they are built again.
     """
 
     def __init__(
@@ -53,14 +53,14 @@ class Runtime:
 
     @cached_property
     def settings(self) -> Settings:
-        """Return the settings, loaded unless they were given."""
+        """Settings in force, loaded unless they were given."""
         from veridical.settings import Settings
 
         return self.given_settings or Settings.load()
 
     @cached_property
     def backend(self) -> Backend:
-        """Return the backend that judges claims."""
+        """Backend for claims."""
         from veridical.wiring.build import build_backend
 
         named = self.settings.backend if self.named_backend is None else self.named_backend
@@ -68,7 +68,7 @@ class Runtime:
 
     @cached_property
     def model(self) -> TextModel | None:
-        """Return the text model; None if neither the caller nor the settings name one."""
+        """Text model; None if neither the caller nor the settings name one."""
         from veridical.wiring.build import build_text_model
 
         named = self.named_text_model or self.settings.text_model
@@ -76,21 +76,21 @@ class Runtime:
 
     @cached_property
     def store(self) -> Store:
-        """Return the database of the settings."""
+        """Database of the settings."""
         from veridical.wiring.build import build_store
 
         return self._kept(build_store(self.settings))
 
     @cached_property
     def memory(self) -> Memory:
-        """Return the memory; its gate is as configured."""
+        """Memory of facts; its gate is as configured."""
         from veridical.wiring.build import build_memory
 
         return self._kept(build_memory(self.settings))
 
     @cached_property
     def gated_memory(self) -> Memory:
-        """Return the memory with its gate, whatever the settings say of it."""
+        """Memory of facts with a gate, whether or not the settings have one."""
         from veridical.wiring.build import build_memory
 
         return self._kept(build_memory(self.settings, gate=True))
@@ -98,7 +98,7 @@ class Runtime:
     def embeddings(self, by: str) -> EmbeddingModel | None:
         """Return the model whose vectors are compared; None to compare by entailment.
 
-        `ConfigurationError` if there is no such way, or if the settings name no model.
+        `ConfigurationError` if there is no such method, or if the settings name no model.
         """
         from veridical.wiring.build import build_embeddings
 
@@ -115,12 +115,12 @@ class Runtime:
 
     @property
     def policy(self) -> Policy:
-        """Return the thresholds by which claims are judged."""
+        """Policy in force."""
         return self.given_policy or self.settings.to_policy()
 
     @cached_property
     def verifier(self) -> Verifier:
-        """Return the verifier over the backend."""
+        """Verifier over the backend."""
         from veridical.wiring.build import build_verifier
 
         return build_verifier(
@@ -129,28 +129,28 @@ class Runtime:
 
     @property
     def reasker(self) -> ConsistencyChecker:
-        """Return what asks again."""
+        """Measures by repeated questions."""
         from veridical.consistency.measures import ConsistencyChecker
 
         return ConsistencyChecker(self.verifier, self.backend, self.model)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Return what a coroutine returns that runs in the loop of the portal."""
+        """Run a call in an event loop of its own, so that it works inside a running one, too."""
         return self._portal.run(call)
 
     def made(self, part: str) -> bool:
-        """Return whether a part was needed so far."""
+        """Return whether an object was built."""
         return part in self.__dict__
 
     def close(self) -> None:
-        """Close what was opened; what the caller built stays the caller's."""
+        """Close the objects built here; objects of the caller stay open."""
         self._portal.close()
         for part in ("backend", "verifier", "model", "store", "memory", "gated_memory"):
             self.__dict__.pop(part, None)
         self._closing.close()
 
     def take_over(self, part: object) -> None:
-        """Close a part together with the others, whoever built it."""
+        """Close an object of the caller together with those built here."""
         if hasattr(part, "close"):
             self._closing.callback(part.close)
 
@@ -161,7 +161,7 @@ class Runtime:
 
 
 def load_gate_model(memory: Memory) -> None:
-    """Load the model of a memory's gate before the gate's clock starts; services need none."""
+    """Load the embedded model before the gate's time limit starts; services need no warming."""
     from veridical.wiring.build import LOCAL
 
     if memory.gate is not None and memory.gate.backend.info.name in LOCAL:
@@ -169,7 +169,7 @@ def load_gate_model(memory: Memory) -> None:
 
 
 class Current:
-    """The engine in use."""
+    """Runtime in use."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -177,7 +177,7 @@ class Current:
         atexit.register(self.use, None)
 
     def use(self, engine: Runtime | None) -> None:
-        """Close the engine in use and take another, or a new one."""
+        """Close the runtime in use and take another, or a new one."""
         with self.lock:
             self.engine.close()
             self.engine = engine or Runtime()

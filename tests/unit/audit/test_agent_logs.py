@@ -152,7 +152,7 @@ def key_values(value: dict[str, object]) -> list[dict[str, object]]:
 
 
 def span(number: int, end: int, *, text: bool, **attributes: object) -> dict[str, Any]:
-    """Return a span whose attributes are structures, or JSON in strings."""
+    """Return a span with attributes as structures, or as JSON strings."""
     named = {f"gen_ai.{name.replace('__', '.')}": one for name, one in attributes.items()}
     held = {
         name: json.dumps(one) if text and not isinstance(one, str) else one

@@ -23,7 +23,7 @@ OPENED = "The bridge opened in 1998."
 
 
 def stated(query: Query) -> Measurement:
-    """Support a claim whose words all stand in the context; oppose one that says never."""
+    """Support a claim with all words in the context; oppose one with "never"."""
     if "lost" in query.claim:
         return Unmeasured(UnmeasuredReason.TIMEOUT)
     if "never" in query.claim:

@@ -1,4 +1,4 @@
-"""Are two answers the same, does one follow, and what is concluded about the trace."""
+"""Comparison of two answers, derivation of one, and the conclusion about the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The post-hoc check: who derives what from which steps, and what comes of failures."""
+"""Post-hoc check: its premises, its verdicts, and its failures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUESTION = "When did the bridge open?"
 
 
 def stated(query: Query) -> Measurement:
-    """Support a claim whose words all stand in the context; oppose one that says never."""
+    """Support a claim with all words in the context; oppose one with "never"."""
     if "lost" in query.claim:
         return Unmeasured(UnmeasuredReason.TIMEOUT)
     if "never" in query.claim:

@@ -1,4 +1,4 @@
-"""Audits for people: what a terminal and the page show, whatever the texts hold."""
+"""Rendering of audits in a terminal and on the page, for any content of the texts."""
 
 from __future__ import annotations
 

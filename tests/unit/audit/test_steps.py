@@ -1,4 +1,4 @@
-"""Traces as values, and what citations stand for."""
+"""Traces as values, and the resolution of citations."""
 
 from __future__ import annotations
 

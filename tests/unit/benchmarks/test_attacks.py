@@ -1,4 +1,4 @@
-"""The hostile texts are what they say they are: many, different, the same every time."""
+"""Hostile texts are many, different, and the same every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What verification costs is counted and priced as the page says."""
+"""Count and price of a verification, as on the page."""
 
 from __future__ import annotations
 

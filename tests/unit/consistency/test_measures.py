@@ -70,7 +70,7 @@ def test_an_answer_that_comes_back_without_the_evidence_does_not_depend_on_it() 
 
 
 def reads(request: TextRequest) -> str:
-    """Answer from the evidence if it speaks of lanes, else say what everybody knows."""
+    """Answer from the evidence if it mentions lanes, else from common knowledge."""
     if "eight lanes" in request.user:
         return "It carries eight lanes."
     return "Bananas are yellow." if "banana" in request.user else "I do not know."

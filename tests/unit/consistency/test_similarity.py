@@ -1,4 +1,4 @@
-"""How alike two texts are: made-up probabilities and vectors, and the embedded model."""
+"""Similarity of two texts: made-up probabilities and vectors, and the embedded model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The information budget: the table that decides, and what holds for every probability."""
+"""Information budget: the decision table, and invariants for every probability."""
 
 from __future__ import annotations
 

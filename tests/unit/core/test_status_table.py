@@ -1,4 +1,4 @@
-"""One table says what a status is called elsewhere."""
+"""Table of the names of a status in other schemas."""
 
 from __future__ import annotations
 

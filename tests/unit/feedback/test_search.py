@@ -44,9 +44,9 @@ def observation(p: float, supported: bool, group: str = "") -> Observation:
 def claims(
     size: int, *, threshold: float, temperature: float = 1.0, seed: int = 0, per_report: int = 4
 ) -> list[Observation]:
-    """Return claims whose truth is as probable as they say after `temperature`, cut sharper.
+    """Return claims labelled by `threshold` with 10 % noise; their probabilities are tempered.
 
-    Half of them lie above `threshold`, which is the best one.
+    Half of them lie above `threshold`, the best one before `temperature` is applied.
     """
     rng = np.random.default_rng(seed)
     found = []
@@ -58,7 +58,7 @@ def claims(
 
 
 def honest(size: int, temperature: float, seed: int = 0) -> list[Observation]:
-    """Return claims that are true as often as their probability says, before `temperature`."""
+    """Return claims that are true as often as their probability, before `temperature`."""
     rng = np.random.default_rng(seed)
     drawn = rng.uniform(0.02, 0.98, size)
     return [

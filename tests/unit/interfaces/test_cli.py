@@ -46,7 +46,7 @@ def run(*arguments: str, stdin: bytes | None = None) -> Result:
 
 
 def refused(*arguments: str, stdin: bytes | None = None) -> str:
-    """Run a command that is wrong use, and return what it says."""
+    """Run a command with wrong usage, and return its message."""
     result = run(*arguments, stdin=stdin)
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -56,7 +56,7 @@ def refused(*arguments: str, stdin: bytes | None = None) -> str:
 
 
 class FakeVerifier:
-    """Stands where `SyncVerifier` stands; says what it is told to, and remembers its call."""
+    """Scripted stand-in for `SyncVerifier`, which records its call."""
 
     outcome = Outcome.GROUNDED
     claims: tuple[Verdict, ...] = ()

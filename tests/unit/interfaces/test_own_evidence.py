@@ -1,4 +1,4 @@
-"""What is checked, and a report on it, are no evidence for it."""
+"""The checked file and reports on it are no evidence for it."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def serve(
     chat_completion: Callable[..., Json],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[object], list[Json]]:
-    """Let the text model give an answer; returns what it is asked."""
+    """Make the text model give an answer; return its requests."""
 
     def start(answer: object) -> list[Json]:
         text = answer if isinstance(answer, str) else json.dumps(answer)

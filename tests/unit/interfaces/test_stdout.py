@@ -1,4 +1,4 @@
-"""What happens where standard output cannot be written, in processes of their own."""
+"""Behaviour without a writable standard output, in processes of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backend that reads what to say out of the facts, and gates on it."""
+"""Backend that reads its answers out of the facts, and gates on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NewMemory = Callable[..., Memory]
 
 
 def answer(query: Query) -> Measurement:
-    """Find what the claim says of itself: carried by its evidence unless it says otherwise."""
+    """Return the answer stated in the claim: supported by its evidence unless it states another."""
     if "hangs" in query.claim:
         time.sleep(0.6)  # holds up the event loop
     if "limited" in query.claim:

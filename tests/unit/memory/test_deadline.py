@@ -1,4 +1,4 @@
-"""Calls against a deadline: who comes too late costs nobody else an answer."""
+"""Calls against a deadline: a late call costs no other call its answer."""
 
 from __future__ import annotations
 

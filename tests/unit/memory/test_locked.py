@@ -198,7 +198,7 @@ def test_threads_that_remember_the_same_fact_store_it_once(new_memory: NewMemory
 
 
 @pytest.mark.spec("SPEC-08.18")
-@pytest.mark.parametrize("retry_after_s", [0.4, 1.5, 60.0])
+@pytest.mark.parametrize("retry_after_s", [0.6, 1.5, 60.0])
 def test_a_rate_limit_is_queued_and_no_timeout_however_short_the_wait(
     tmp_path: Path, retry_after_s: float
 ) -> None:

@@ -45,7 +45,7 @@ FACT: dict[str, Any] = {
 
 @dataclass
 class Known:
-    """What the reference knows of a fact."""
+    """Reference state of a fact."""
 
     text: str
     entities: frozenset[str]

@@ -1,4 +1,4 @@
-"""Remembering through the gate; what holds on either database is in tests/contract."""
+"""Memory behind the gate; the contract on both databases is in tests/contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A verifier whose backend goes by words, and answers about a bridge to try it on."""
+"""Verifier with a backend by words, and answers about a bridge to try it on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WORSE = WRONG.replace("The bridge opened", "The bridge never opened")
 
 
 def stated(query: Query) -> Measurement:
-    """Support a claim whose words all stand in the context; oppose one that says never."""
+    """Support a claim with all words in the context; oppose one with "never"."""
     if "never" in query.claim and "REMOVED" not in query.context:
         return fake_estimate(0.02, 0.95)
     found = all(word.strip(".,") in query.context for word in query.claim.split())
@@ -49,7 +49,7 @@ def verifier(
 
 @dataclass
 class Script:
-    """Writes one text after the other, and remembers the prompts; an exception is raised."""
+    """Generator of one text after the other, which records the prompts; exceptions are raised."""
 
     texts: Sequence[object]
     prompts: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Script:
 
 @dataclass
 class Spy:
-    """Counts the checks of a verifier, and keeps their policies."""
+    """Verifier that counts its checks and keeps their policies."""
 
     inner: Verifier = field(default_factory=verifier)
     policies: list[Policy] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a model reads about an answer of its own."""
+"""Guidance for a model about an answer of its own."""
 
 from __future__ import annotations
 

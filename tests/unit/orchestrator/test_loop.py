@@ -1,4 +1,4 @@
-"""What becomes of an answer: passed, marked, tried again, asked about; and of every failure."""
+"""Outcomes of an answer: passed, marked, retried, asked about; and every failure."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_retry_reads_what_failed_and_the_nearest_evidence(bridge: ModuleType) 
 
 
 def doubtful(query: Query) -> Measurement:
-    """Oppose what says never, but not surely."""
+    """Oppose claims with "never", but not surely."""
     return fake_estimate(0.3, 0.6) if "never" in query.claim else fake_estimate(0.95)
 
 
@@ -540,7 +540,7 @@ def test_a_verifier_that_ends_in_a_cancellation_of_its_own_is_a_failure(bridge: 
 
 
 class Hanging:
-    """Never ends, and does not listen when it is told to stop."""
+    """Verifier that never returns and ignores cancellation."""
 
     def __init__(self) -> None:
         self.released = False

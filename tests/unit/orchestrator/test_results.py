@@ -1,4 +1,4 @@
-"""Which attempt is the best, which claims are critical, and sums with unknown parts."""
+"""Selection of the best attempt, critical claims, and sums with unknown parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written about each run, and what a summary makes of it."""
+"""Events of each run, and their summary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a quote stands, how faithful it is, and what about it can mislead."""
+"""Places, grades and caveats of quotes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled quotes beside this repository: each decided as its label says, by the rule."""
+"""Labelled quotes beside this repository: each decided as labelled, by the rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = [
 
 @cache
 def matches(path: Path, mode: str) -> list[tuple[dict[str, Any], QuoteMatch]]:
-    """Return each row of a file with what is made of its quote; labels ask not who says it."""
+    """Return each row of a file with the match of its quote; labels ignore the speaker."""
     by_source = defaultdict(list)
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):

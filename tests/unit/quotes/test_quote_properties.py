@@ -1,4 +1,4 @@
-"""What holds for every quote and every text, however hostile."""
+"""Invariants of every quote and every text, however hostile."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ hostile = st.lists(st.sampled_from(PIECES), max_size=14).map("".join) | st.text(
 
 @st.composite
 def quoted(draw: st.DrawFn) -> tuple[str, str]:
-    """Draw a text, and a stretch of it as somebody might have copied it, or another text."""
+    """Draw a text, and an inexact copy of a stretch of it, or another text."""
     text = draw(hostile)
     start, end = sorted(draw(st.tuples(*[st.integers(0, len(text))] * 2)))
     quote = draw(st.just(text[start:end]) | st.just(text[start:end].upper()) | hostile)
@@ -50,7 +50,7 @@ def reference(quote: str, text: str) -> bool:
 
 
 def forms(quote: str) -> list[str]:
-    """Return the quote, and what stands between its quotation marks if they are a pair."""
+    """Return the quote, and the text between its quotation marks if they are a pair."""
     normal = normalise(quote).text
     pair = len(normal) > 2 and normal[0] + normal[-1] in {'""', "''", "``"}
     inner = normal[1:-1]

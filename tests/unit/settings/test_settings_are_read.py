@@ -1,4 +1,4 @@
-"""A setting that nothing reads is a promise that nobody keeps: every key is read by something."""
+"""Every key of the settings is read by the code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AS_A_WHOLE = {
 
 @cache
 def attributes(path: Path) -> frozenset[str]:
-    """Return the attributes that a file reads, outside of what sets them."""
+    """Return the attributes that a file reads, not the ones it sets."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     read = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return frozenset(node.attr for node in read if isinstance(node.ctx, ast.Load))
@@ -65,7 +65,7 @@ def keys() -> Iterator[str]:
 
 
 def is_read(key: str) -> bool:
-    """Say whether something outside of the settings reads a key, or hands on its block."""
+    """Return whether code outside of the settings reads a key, or passes on its block."""
     block, _, rest = key.partition(".")
     *_, parent, name = ["", *key.split(".")]
     if block in AS_A_WHOLE:

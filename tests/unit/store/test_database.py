@@ -1,4 +1,4 @@
-"""SQLite files and URLs; what holds of every database is in tests/contract/test_store.py."""
+"""SQLite files and URLs; the contract on both databases is in tests/contract/test_store.py."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Make = Callable[..., ReasoningTraces]
 
 
 def answer(query: Query) -> Measurement:
-    """Support what its context holds, word for word; oppose what speaks of six."""
+    """Support claims that the context holds verbatim; oppose claims with "six"."""
     if query.claim in query.context:
         return fake_estimate(0.99)
     return fake_estimate(0.01, 0.98 if "six" in query.claim else 0.0)
@@ -438,7 +438,7 @@ STEPS = st.lists(
 
 
 def grow(traces: ReasoningTraces, steps: list[tuple[str, int, bool]]) -> str:
-    """Add what may hang where it is wanted, and verify some claims; return the goal."""
+    """Add valid children to nodes, and verify some claims; return the goal."""
     goal = traces.add_goal("g")
     ids = [goal]
     adding = {

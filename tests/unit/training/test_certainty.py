@@ -1,4 +1,4 @@
-"""What is sure is chosen on labels: enough of it is right, or nothing is sure."""
+"""Sure verdicts are chosen on labels: enough of them are right, or none is sure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows from what in generated pairs: quantifiers, conditions, facts, swapped names."""
+"""Entailments in generated pairs: quantifiers, conditions, facts, swapped names."""
 
 from __future__ import annotations
 

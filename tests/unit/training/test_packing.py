@@ -1,4 +1,4 @@
-"""Packing: what travels in pieces comes back as it was, and a damaged piece has a name."""
+"""Packing: files in pieces are restored unchanged, and a damaged piece is named."""
 
 from __future__ import annotations
 

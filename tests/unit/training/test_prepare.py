@@ -1,4 +1,4 @@
-"""The training data: deterministic, licensed, and no label told by the claim alone."""
+"""Training data: deterministic, licensed, and no label predictable from the claim alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that a text model takes apart, checked to the end."""
+"""Decomposition of answers by a text model, checked to the end."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_tokens_and_cost_of_the_text_model_count_in_the_summary() -> None:
 
 @dataclass
 class Broken:
-    """Raises, or hangs, or returns what is no text."""
+    """Text model that raises, hangs, or returns no text."""
 
     how: str
     info: TextModelInfo = field(default_factory=lambda: TextModelInfo("broken", "b"))

@@ -25,7 +25,7 @@ CLAIM_TEXT = "the text of a claim"
 
 
 def stated(query: Query) -> Measurement:
-    """Support a claim whose words all stand in the context; oppose one that says never."""
+    """Support a claim with all words in the context; oppose one with "never"."""
     if "never" in query.claim:
         return fake_estimate(0.02, 0.95)
     found = all(word.strip(".,") in query.context for word in query.claim.split())

@@ -1,4 +1,4 @@
-"""The command line: `main` is the console script `veridical`."""
+"""Command line: `main` is the console script `veridical`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands, gathered."""
+"""Registration of the commands."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
-app.add_typer(feedback.app, name="feedback", help="Say which verdicts were right.")
-app.add_typer(memory.app, name="memory", help="Remember facts that their evidence carries.")
-app.add_typer(traces.app, name="traces", help="Look at reasoning traces, and verify them.")
-app.add_typer(keys.app, name="keys", help="Say who may use the service.")
-app.add_typer(config.app, name="config", help="Look at the configuration.")
+app.add_typer(feedback.app, name="feedback", help="Mark verdicts as right or wrong.")
+app.add_typer(memory.app, name="memory", help="Store facts that their evidence supports.")
+app.add_typer(traces.app, name="traces", help="Show and verify reasoning traces.")
+app.add_typer(keys.app, name="keys", help="Manage the API keys of the service.")
+app.add_typer(config.app, name="config", help="Show the configuration.")
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 -- the signature of an option callback

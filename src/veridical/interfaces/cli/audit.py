@@ -58,29 +58,28 @@ Sources = Annotated[
         "--source",
         "-s",
         metavar="[ID=]PATH",
-        help="What every step may rest on, citable by ID: a file or a folder. "
+        help="Evidence for every step, citable by ID: a file or a folder. "
         "May be given several times.",
     ),
 ]
 Question = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="What was asked, if the trace does not say.")
+    str | None, typer.Option(metavar="TEXT", help="The question, if the trace has none.")
 ]
 Answer = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="What was answered, if the trace does not say.")
+    str | None, typer.Option(metavar="TEXT", help="The answer, if the trace has none.")
 ]
 Backend = options.Backend
 TextModel = Annotated[
     str | None,
     typer.Option(
         metavar="NAME[:MODEL]",
-        help="Who derives the answer from the steps (default: the answer is read against them).",
+        help="Text model that derives the answer from the steps alone (default: the answer is "
+        "read against the steps).",
     ),
 ]
 CheckPostHoc = Annotated[
     bool | None,
-    typer.Option(
-        "--post-hoc/--no-post-hoc", help="Whether to check that the answer follows from the steps."
-    ),
+    typer.Option("--post-hoc/--no-post-hoc", help="Check that the answer follows from the steps."),
 ]
 Html = Annotated[
     Path | None, typer.Option("--html", metavar="OUT", help="Write the audit as one HTML page.")
@@ -105,7 +104,11 @@ def audit(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Audit the steps of TRACE, each against what it may rest on, and its answer."""
+    """Audit the reasoning steps of TRACE.
+
+    Each step is read against its evidence and the entailed steps before it, and the answer against
+    the entailed steps.
+    """
     from veridical.interfaces.cli.output import ensure_writable, progress_bar, write_file
     from veridical.readers.documents import path_of
     from veridical.settings import Settings
@@ -138,7 +141,7 @@ def _read(argument: str, sources: Sequence[str]) -> StepTrace:
 
 
 def _said(trace: StepTrace, question: str | None, answer: str | None) -> StepTrace:
-    """Return the trace with the question and the answer that were given, if they were."""
+    """Return the trace with the given question and answer in place of its own, if any."""
     for text, name in ((question, "--question"), (answer, "--answer")):
         if text is not None:
             ensure_text(text, name)

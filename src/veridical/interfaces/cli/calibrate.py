@@ -1,4 +1,4 @@
-"""`veridical calibrate`: feedback -> a calibration file, if held-out feedback says it helps."""
+"""`veridical calibrate`: calibration file from feedback, if held-out feedback shows a gain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Exit codes:
 
 
 class Target(StrEnum):
-    """What may change."""
+    """Target of the calibration."""
 
     THRESHOLD = "threshold"
     TEMPERATURE = "temperature"
@@ -45,9 +45,9 @@ class Target(StrEnum):
 
 
 Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="The backend whose marks count.")
+    str | None, typer.Option(metavar="NAME[:MODEL]", help="The backend to calibrate.")
 ]
-Change = Annotated[Target, typer.Option("--target", help="What may change.")]
+Change = Annotated[Target, typer.Option("--target", help="The parameters to fit.")]
 Out = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the calibration file; keeps its other backends."),
@@ -59,7 +59,7 @@ Config = options.Config
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What was looked at, and what came of it."""
+    """Data of a calibration, and its result."""
 
     info: BackendInfo
     in_force: Recalibration | None
@@ -73,7 +73,7 @@ class _Run:
 
     @property
     def grounds(self) -> dict[str, Any]:
-        """What the numbers rest on."""
+        """Data behind the numbers."""
         observations = self.marks.observations
         return {
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -93,9 +93,10 @@ def calibrate(  # noqa: PLR0913 -- one parameter per option is how typer reads a
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Fit the support threshold and the temperature of a backend to your feedback.
+    """Fit a backend's calibration to feedback.
 
-    Every figure after the change is measured on marks that it was not fitted to.
+    It changes the support threshold and the temperature. Every figure after the change is measured
+    on marks that it was not fitted to.
     """
     from veridical.interfaces.cli.output import ensure_writable, print_json, print_text, write_file
     from veridical.settings import Settings
@@ -119,12 +120,12 @@ def calibrate(  # noqa: PLR0913 -- one parameter per option is how typer reads a
 
 
 def _others(out: Path | None) -> dict[str, Any] | None:
-    """Return what the file holds already, for other backends."""
+    """Return the entries of the file for other backends."""
     from veridical.wiring.build import read_calibrations
 
     if out is None or not out.exists():
         return None
-    read_calibrations(str(out))  # or it says what is wrong with the file
+    read_calibrations(str(out))  # or it reports the error in the file
     document: dict[str, Any] = json_module.loads(out.read_text(encoding="utf-8"))
     return document
 
@@ -243,7 +244,7 @@ def _marks(run: _Run) -> list[str]:
 
 
 def _figures(refit: Refit) -> list[str]:
-    """Return the table of before and after."""
+    """Return the table of figures before and after."""
     before, after = refit.figures_before, refit.figures_after
     rows = [("", "before", "after, held out")]
     rows += [
@@ -267,7 +268,7 @@ def _figure(figure: Metric, sign: str = "") -> str:
 
 
 def _gains(refit: Refit) -> list[str]:
-    """Say what another threshold and another temperature bring, and whether they are adopted."""
+    """Return the gain by another threshold and temperature, and whether they are adopted."""
     lines = [
         f"{what}: {figure} {_figure(gain, '+')}, {_verdict(gain)}"
         for what, figure, gain in (

@@ -56,46 +56,44 @@ Sources = Annotated[
         "a file, a folder, or - for stdin. May be given several times.",
     ),
 ]
-Question = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="The question that the answer answers.")
-]
+Question = Annotated[str | None, typer.Option(metavar="TEXT", help="The question of the answer.")]
 Backend = options.Backend
 Windows = Annotated[
     str | None,
     typer.Option(
         metavar="N|all",
-        help="How many windows of evidence are scored per claim beside the best sentences.",
+        help="Number of evidence windows scored per claim beside the best sentences.",
     ),
 ]
 SupportThreshold = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Supported from this probability on (0 to 1)."),
+    typer.Option(metavar="P", help="Minimum probability to count a claim as supported (0-1)."),
 ]
 ContradictionThreshold = Annotated[
     float | None,
-    typer.Option(metavar="P", help="Contradicted from this probability on (0 to 1)."),
+    typer.Option(metavar="P", help="Minimum probability to count a claim as contradicted (0-1)."),
 ]
 CheckMode = Annotated[
     str | None,
     typer.Option(
         "--mode",
         metavar="full|sample|critical_only",
-        help="Which claims are verified: all, a sample, or those with numbers, names, negations.",
+        help="Claims to verify: all, a sample, or claims with numbers, names, negations.",
     ),
 ]
 SampleRate = Annotated[
-    float | None, typer.Option(metavar="SHARE", help="How much of the claims is sampled (0 to 1).")
+    float | None, typer.Option(metavar="SHARE", help="Share of the claims to sample (0-1).")
 ]
 MaxClaims = Annotated[
-    int | None, typer.Option(metavar="N", help="How many claims are verified at most.")
+    int | None, typer.Option(metavar="N", help="Maximum number of claims to verify.")
 ]
 FailOn = Annotated[
     str | None,
     typer.Option(
         "--fail-on",
         metavar="any|sure|contradicted",
-        help="Which flagged claims fail: all, those of which the verdict is sure, or those that "
-        "the evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
+        help="Flagged claims that fail: all, claims with a sure verdict, or claims that the "
+        "evidence opposes. Default: sure, or any where the backend can be sure of no flag.",
     ),
 ]
 Html = Annotated[
@@ -109,12 +107,18 @@ Junit = Annotated[
 ]
 Json = options.Json
 Quiet = options.Quiet
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Add probabilities, bits, rules and all evidence to the report."
+    ),
+]
 Config = options.Config
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What is checked: texts and question, and what of the sources could not be read."""
+    """Input of a check: texts and question, and the unreadable parts of the sources."""
 
     answer: str = field(repr=False)
     sources: tuple[Source, ...]
@@ -124,7 +128,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where the reports go that are written to files."""
+    """Paths of the reports that are written to files."""
 
     html: Path | None
     sarif: Path | None
@@ -154,9 +158,10 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     junit: Junit = None,
     json: Json = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     config: Config = None,
 ) -> None:
-    """Check every claim of ANSWER against the sources."""
+    """Check every claim of ANSWER against sources."""
     from veridical.interfaces.cli.output import ensure_writable, progress_bar
     from veridical.readers.documents import path_of
     from veridical.settings import Settings
@@ -178,7 +183,7 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     with progress_bar(wanted=not (quiet or json)) as progress:
         report = _run(settings, case, progress)
     _write_files(report, files, answer)
-    _print(report, json=json, quiet=quiet)
+    _print(report, json=json, quiet=quiet, verbose=verbose)
     raise typer.Exit(exit_code(report))
 
 
@@ -194,7 +199,7 @@ def exit_code(report: Report) -> int:
 
 
 def parse_windows(text: str | None) -> int | str | None:
-    """Return a number as one; the rest stays, for the settings to say what is wrong with it."""
+    """Return a number as one; any other text stays, for the settings to report its error."""
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
@@ -243,7 +248,7 @@ def _write_files(report: Report, files: _Files, answer: str) -> None:
         write_file(files.junit, report.to_junit())
 
 
-def _print(report: Report, *, json: bool, quiet: bool) -> None:
+def _print(report: Report, *, json: bool, quiet: bool, verbose: bool) -> None:
     from veridical.interfaces.cli.output import print_json, print_rich
 
     if json:
@@ -251,4 +256,4 @@ def _print(report: Report, *, json: bool, quiet: bool) -> None:
     elif not quiet:
         from veridical.pipeline.reports.text import render
 
-        print_rich(lambda console: render(report, console))
+        print_rich(lambda console: render(report, console, verbose=verbose))

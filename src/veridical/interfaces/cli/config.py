@@ -1,4 +1,4 @@
-"""`veridical config show`: the settings in force, and where each comes from."""
+"""`veridical config show`: the settings in force, each with its origin."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def _group() -> None:
 @app.command("show", epilog=EXAMPLES)
 @reported
 def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """Print every setting in force and where it comes from; of a secret, only that it is set."""
+    """Print every setting in force and its origin.
+
+    Of a secret, only the fact that it is set is printed.
+    """
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.settings import load_layers
 

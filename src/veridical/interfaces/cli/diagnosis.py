@@ -1,4 +1,4 @@
-"""What `veridical doctor` finds out: the installation, which backends and text models work."""
+"""Diagnosis for `veridical doctor`: the installation, usable backends and text models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _T = TypeVar("_T")
 
 
 class ProbeState(StrEnum):
-    """How far a backend or text model came."""
+    """Result of the probe of a backend or text model."""
 
     USABLE = "usable"
     NOT_ASKED = "not_asked"
@@ -52,13 +52,14 @@ class ProbeState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BackendFinding:
-    """One backend: whether it can be used, and if not, what to do (`hint`).
+    """Finding on one backend: its usability, and the remedy if unusable (`hint`).
 
-    `calibration` says whether the file that is configured has something for this backend; None if
-    there is no file, or the backend was not asked. `support_threshold` is the one in force.
+    `calibration` is true if the configured file has an entry for this backend; None if there is no
+    file, or the backend was not asked. `support_threshold` is the one in force.
 
     `logprobs` is None where it is unknown or the estimator has no use for them. `package` is the
-    distribution that brings the backend; `latency_ms` what the question took, loading included.
+    distribution that provides the backend; `latency_ms` the duration of the question, loading
+    included.
     """
 
     name: str
@@ -77,7 +78,7 @@ class BackendFinding:
 
 @dataclass(frozen=True, slots=True)
 class TextModelFinding:
-    """One text model; the fields mean what they do for a backend."""
+    """Finding on one text model; the fields are the same as for a backend."""
 
     name: str
     configured: bool
@@ -91,7 +92,7 @@ class TextModelFinding:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The embedded verifier's weights; `verified` if both files have the checksums of the card."""
+    """Weights of the embedded verifier; `verified` if both files have the checksums of the card."""
 
     model: str
     verified: bool
@@ -100,7 +101,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """An optional part of the package, and which of its distributions are missing."""
+    """Optional part of the package, and its missing distributions."""
 
     name: str
     installed: bool
@@ -109,7 +110,7 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What runs here."""
+    """Versions and parts of the installation."""
 
     version: str
     python: str
@@ -122,7 +123,7 @@ class Installation:
 
 
 def look_around(settings: Settings) -> Installation:
-    """Return what is installed; reads and hashes the weights, loads none of them."""
+    """Return the state of the installation; hashes the weights, loads none of them."""
     name, _, model = settings.backend.partition(":")
     processors = usable_processors()
     return Installation(
@@ -138,7 +139,7 @@ def look_around(settings: Settings) -> Installation:
 
 
 def look_at_all(settings: Settings) -> list[BackendFinding]:
-    """Look at every backend that is installed; only the configured one is asked a question.
+    """Return findings on every installed backend; only the configured one is asked a question.
 
     `ConfigurationError` if no backend of the configured name is installed.
     """
@@ -148,9 +149,9 @@ def look_at_all(settings: Settings) -> list[BackendFinding]:
 
 
 def look_at(settings: Settings) -> BackendFinding:
-    """Look at the configured backend, and ask it one tiny question.
+    """Return the finding on the configured backend, which is asked one tiny question.
 
-    `ConfigurationError` if no backend of its name is installed; all else is in the finding.
+    `ConfigurationError` if no backend of its name is installed; other failures are in the finding.
     """
     return _look(settings, settings.backend, asked=True)
 
@@ -199,7 +200,7 @@ def _calibration(
 
 
 def look_at_text_models(settings: Settings) -> list[TextModelFinding]:
-    """Look at every text model that is installed; only the configured one is asked a question.
+    """Return findings on all installed text models; only the configured one is asked a question.
 
     One that is configured but not installed is among them, as not set up.
     """
@@ -238,7 +239,7 @@ async def _ask_for_text(model: TextModel) -> Probe:
 
 
 def _obstacle(error: Exception) -> dict[str, Any]:
-    """Return what keeps something from being used, and what to do."""
+    """Return the obstacle to the use of something, and the remedy."""
     if not isinstance(error, VeridicalError):
         return {"state": ProbeState.NOT_USABLE, "detail": f"it raised {type(error).__name__}"}
     states = {

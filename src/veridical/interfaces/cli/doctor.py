@@ -1,4 +1,4 @@
-"""`veridical doctor`: what is installed, what can be used here, and what to do if not."""
+"""`veridical doctor`: installed parts, usable backends, and remedies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Exit codes:
 
 Backend = Annotated[
     str | None,
-    typer.Option(metavar="NAME[:MODEL]", help="Look at this backend only, not at all of them."),
+    typer.Option(metavar="NAME[:MODEL]", help="Check this backend only."),
 ]
 Json = options.Json
 Quiet = options.Quiet
@@ -48,11 +48,11 @@ def doctor(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Say which backends and text models can be used here, and what to do where not.
+    """Check that backends and models are usable.
 
-    The backend that is configured, or named, is asked one tiny question that is built in, and so is
-    the text model in text_model, else in extraction.backend; the others are not asked. None of your
-    texts is sent.
+    For an unusable one the remedy is printed. The configured backend, or the one named, is asked
+    one tiny built-in question, and so is the text model in text_model, else in extraction.backend;
+    the others are not asked. None of your texts is sent.
     """
     from veridical.interfaces.cli.diagnosis import (
         look_around,
@@ -165,7 +165,7 @@ def _facts(installation: Installation) -> list[tuple[str, str]]:
 
 
 def _calibration(finding: BackendFinding) -> list[tuple[str, str]]:
-    """Say whether a calibration is in force, if one is configured."""
+    """Return whether a calibration is in force, if one is configured."""
     if finding.calibration is None:
         return []
     words = finding.calibration.replace("_", " ")

@@ -43,18 +43,18 @@ Data = Annotated[
     typer.Argument(metavar="DATA...", help="Labelled claims: JSONL files, plain or gzipped."),
 ]
 Limit = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Measure N rows of each file, by chance.")
+    int | None, typer.Option(metavar="N", min=1, help="Measure N random rows of each file.")
 ]
 Seed = Annotated[
-    int, typer.Option(metavar="N", min=0, help="Decides the sample and the intervals.")
+    int, typer.Option(metavar="N", min=0, help="Random seed of the sample and the intervals.")
 ]
 Bootstrap = Annotated[
     int,
-    typer.Option(metavar="N", min=0, help="Replicates behind the 95 % intervals; 0: none."),
+    typer.Option(metavar="N", min=0, help="Bootstrap replicates for the 95 % intervals; 0: none."),
 ]
 Resume = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Keep results by row here, and skip those it holds."),
+    typer.Option(metavar="FILE", help="Store results by row here, and skip stored rows."),
 ]
 Markdown = Annotated[
     Path | None, typer.Option("--markdown", metavar="OUT", help="Write the report as Markdown.")
@@ -70,7 +70,7 @@ Answers = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is measured, and how."""
+    """Data and options of an evaluation."""
 
     datasets: tuple[Dataset, ...]
     resume: Path | None

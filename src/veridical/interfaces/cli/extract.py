@@ -1,4 +1,4 @@
-"""`veridical extract`: evidence that a text model copies out of a transcript, validated."""
+"""`veridical extract`: validated quotes that a text model copies out of a transcript."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ Backend = Annotated[
     str | None, typer.Option(metavar="NAME[:MODEL]", help="The text model that copies quotes.")
 ]
 Participant = Annotated[
-    str | None, typer.Option(metavar="ID", help="Whose transcript it is; for logs and failures.")
+    str | None,
+    typer.Option(metavar="ID", help="Participant of the transcript, for logs and failures."),
 ]
 Failures = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Write failures_<run id>.json there.")
+    Path | None, typer.Option(metavar="DIR", help="Write failures_<run id>.json to DIR.")
 ]
 Retry = Annotated[
     bool | None,
     typer.Option(
         "--corrective-retry/--no-corrective-retry",
-        help="Ask once more if the answer has another shape, and say what is wrong.",
+        help="Ask once more, with the error, if the answer is not valid.",
     ),
 ]
 FailAll = Annotated[
@@ -56,7 +57,7 @@ FailAll = Annotated[
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="OUT", help="Write the JSON document there, too.")
+    Path | None, typer.Option("--out", metavar="OUT", help="Also write the JSON document to OUT.")
 ]
 
 
@@ -79,7 +80,10 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     quiet: options.Quiet = False,
     config: options.Config = None,
 ) -> None:
-    """Let a text model copy evidence out of TRANSCRIPT, and keep what is there."""
+    """Extract verified quotes from TRANSCRIPT.
+
+    A text model copies the quotes; only quotes that are in the transcript are kept.
+    """
     from veridical.core.measurements import Unmeasured
     from veridical.errors import EvidenceGroundingError, EvidenceSchemaError
     from veridical.interfaces.cli.output import ensure_writable

@@ -1,4 +1,4 @@
-"""Errors -> a message on stderr and an exit code; never a traceback, never text of an input."""
+"""Conversion of errors to a message on stderr and an exit code; no traceback, no input text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEBUG = "VERIDICAL_DEBUG"
 
 
 def reported(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn what a command raises into a message and an exit code."""
+    """Convert the errors of a command to a message and an exit code."""
 
     @wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -51,7 +51,7 @@ def _code(error: VeridicalError) -> int:
 
 
 def say(kind: str, message: str, hint: str = "") -> None:
-    """Write a message and its hint to stderr, without characters that steer a terminal."""
+    """Write a message and its hint to stderr, without terminal control characters."""
     lines = [f"{kind}: {message}"] + ([f"hint: {hint}"] if hint else [])
     sys.stderr.write(_visible("\n".join(lines)) + "\n")
 

@@ -1,4 +1,4 @@
-"""`veridical feedback`: say which verdicts were right, and see what was said."""
+"""`veridical feedback`: marks on verdicts, right or wrong."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Examples:
 
 
 class Judgement(StrEnum):
-    """What a person says of a verdict."""
+    """Judgement of a person on a verdict."""
 
     RIGHT = "right"
     WRONG = "wrong"
@@ -59,13 +59,11 @@ class Judgement(StrEnum):
 
 Report = Annotated[
     str,
-    typer.Argument(metavar="REPORT", help="What `check --json` printed: a file, or - for stdin."),
+    typer.Argument(metavar="REPORT", help="Output of `check --json`: a file, or - for stdin."),
 ]
 ClaimId = Annotated[str, typer.Argument(metavar="CLAIM", help="The claim's id, such as c3.")]
-Verdict = Annotated[Judgement, typer.Argument(help="Whether its verdict was right.")]
-Actual = Annotated[
-    str | None, typer.Option(metavar="STATUS", help="The status that would have been right.")
-]
+Verdict = Annotated[Judgement, typer.Argument(help="Judgement on the verdict.")]
+Actual = Annotated[str | None, typer.Option(metavar="STATUS", help="The correct status.")]
 Number = Annotated[
     int, typer.Argument(metavar="ID", max=options.MOST, help="The mark's number in the list.")
 ]
@@ -89,9 +87,9 @@ def mark(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Say whether the verdict on a claim was right; saying so again replaces it.
+    """Mark the verdict on a claim right or wrong.
 
-    Numbers, ids and hashes are kept, no text.
+    A later mark replaces it. Numbers, ids and hashes are kept, no text.
     """
     from veridical.settings import Settings
 
@@ -112,7 +110,7 @@ def mark(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
 @app.command("list", epilog=LIST_EXAMPLES)
 @reported
 def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """List what was said of verdicts, the oldest first."""
+    """List the marks, oldest first."""
     from veridical.interfaces.cli.output import print_rich
     from veridical.settings import Settings
 
@@ -128,7 +126,7 @@ def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> 
 def remove(
     number: Number, *, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Forget what was said of a verdict."""
+    """Remove a mark."""
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.settings import Settings
 
@@ -146,7 +144,10 @@ def remove(
 def export(
     *, out: Out = None, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Write what was said, one JSON object a line; with --json as one document."""
+    """Write the marks as JSON lines.
+
+    With --json they are one document.
+    """
     from veridical.feedback.labels import to_document
     from veridical.interfaces.cli.output import ensure_writable, print_json, write_file
     from veridical.settings import Settings
@@ -185,7 +186,7 @@ def _read(report: str) -> dict[str, Any]:
 def _fingerprint(document: dict[str, Any], settings: Settings) -> str | None:
     """Return the fingerprint of the backend a report names, if it can be made here.
 
-    For reports that do not say it themselves.
+    For reports that do not contain it.
     """
     from veridical.wiring.build import build_backend
 

@@ -1,4 +1,4 @@
-"""`veridical keys`: who may use the service."""
+"""`veridical keys`: API keys of the service."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Examples:
   veridical keys remove app
 """
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Whose key it is.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the key's owner.")]
 File = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="The file of keys (default: server.keys, else keys.json)."),
@@ -40,13 +40,13 @@ Scopes = Annotated[
     typer.Option(
         "--scope",
         metavar="check|memory|admin",
-        help="What it allows (default: check). May be given several times.",
+        help="Permission (default: check). May be given several times.",
     ),
 ]
 PerMinute = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Requests a minute, at most (default: server.per_minute)."
+        metavar="N", min=1, help="Maximum requests per minute (default: server.per_minute)."
     ),
 ]
 
@@ -70,7 +70,10 @@ def new(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     quiet: KeyOnly = False,
     config: Config = None,
 ) -> None:
-    """Make a key and print it, this once: the file keeps its hash only."""
+    """Create an API key and print it once.
+
+    The file keeps its hash only.
+    """
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.interfaces.http.auth import new_key, write_keys
 
@@ -99,7 +102,7 @@ def show(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """List the keys: names and what they allow."""
+    """List the keys: names and permissions."""
     from veridical.interfaces.cli.output import print_json, print_text
 
     path = _file(file, config)
@@ -123,7 +126,10 @@ def remove(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Revoke a key; a service that runs notices."""
+    """Revoke a key.
+
+    A running service applies it at once.
+    """
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.interfaces.http.auth import write_keys
 

@@ -1,4 +1,4 @@
-"""`veridical mcp`: the tools for agents."""
+"""`veridical mcp`: tools for agents."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Offer checks and a memory to agents, over the Model Context Protocol."""
+    """Serve checks and a memory to agents (MCP)."""
     from contextlib import closing
 
     from veridical.errors import MissingExtraError

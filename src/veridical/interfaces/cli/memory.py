@@ -1,4 +1,4 @@
-"""`veridical memory`: facts that are kept, what waits to be verified, and what was rejected."""
+"""`veridical memory`: stored facts, the verification queue, and rejections."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ Examples:
 {CODES}"""
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The fact: one assertion.")]
-FactId = Annotated[str, typer.Argument(metavar="ID", help="A fact's id, as list shows it.")]
+FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as in list.")]
 Goal = Annotated[str, typer.Argument(metavar="TIER", help="session or long_term.")]
 Query = Annotated[
-    str, typer.Argument(metavar="TEXT", help="Words that a fact has, all of them; or its meaning.")
+    str, typer.Argument(metavar="TEXT", help="Words of a fact (all of them), or its meaning.")
 ]
 IsSemantic = Annotated[
     bool,
-    typer.Option("--semantic", help="By meaning, with the model that embeddings.model names."),
+    typer.Option("--semantic", help="Search by meaning, with the model embeddings.model."),
 ]
 Sources = Annotated[
     list[str] | None,
@@ -107,40 +107,47 @@ Entities = Annotated[
         "--entity",
         "-e",
         metavar="[ROLE=]NAME",
-        help="What the fact is about. May be given several times.",
+        help="Entity of the fact. May be given several times.",
     ),
 ]
 Names = Annotated[
     list[str] | None,
-    typer.Option("--entity", "-e", metavar="NAME", help="About this. May be given several times."),
+    typer.Option(
+        "--entity",
+        "-e",
+        metavar="NAME",
+        help="Facts about this entity only. May be given several times.",
+    ),
 ]
-Relation = Annotated[str | None, typer.Option(metavar="NAME", help="How the entities are related.")]
-Confidence = Annotated[
-    float | None, typer.Option(metavar="P", help="How sure it is said to be (0 to 1).")
-]
+Relation = Annotated[str | None, typer.Option(metavar="NAME", help="Relation of the entities.")]
+Confidence = Annotated[float | None, typer.Option(metavar="P", help="Stated confidence (0-1).")]
 TierName = Annotated[str, typer.Option(metavar="TIER", help="task, session or long_term.")]
 TierFilter = Annotated[
-    str | None, typer.Option("--tier", metavar="TIER", help="Of this tier only.")
+    str | None, typer.Option("--tier", metavar="TIER", help="Facts of this tier only.")
 ]
 FromSource = Annotated[
-    str | None, typer.Option("--source", "-s", metavar="ID", help="From this source only.")
+    str | None, typer.Option("--source", "-s", metavar="ID", help="Facts from this source only.")
 ]
 DependsOn = Annotated[
     list[str] | None,
-    typer.Option(metavar="ID", help="A fact that this one rests on. May be given several times."),
+    typer.Option(metavar="ID", help="A fact this one depends on. May be given several times."),
 ]
 Gate = Annotated[
     bool | None,
-    typer.Option("--gate/--no-gate", help="Verify it before it is stored (default: configured)."),
+    typer.Option(
+        "--gate/--no-gate", help="Verify the fact before it is stored (default: configured)."
+    ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Those queued, retracted or not valid now, too.")]
-Limit = Annotated[int, typer.Option(metavar="N", min=1, max=options.MOST, help="At most so many.")]
+All = Annotated[bool, typer.Option("--all", help="Also facts queued, retracted or not valid now.")]
+Limit = Annotated[
+    int, typer.Option(metavar="N", min=1, max=options.MOST, help="Maximum number of results.")
+]
 WorkLimit = Annotated[
     int | None,
-    typer.Option("--limit", metavar="N", min=1, max=options.MOST, help="At most so many facts."),
+    typer.Option("--limit", metavar="N", min=1, max=options.MOST, help="Maximum number of facts."),
 ]
 Early = Annotated[
-    bool, typer.Option("--early", help="Those that are not due yet or were given up, too.")
+    bool, typer.Option("--early", help="Also facts that are not due or were given up.")
 ]
 Json = options.Json
 Quiet = options.Quiet
@@ -165,7 +172,7 @@ def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Remember a fact, if its evidence carries it."""
+    """Store a fact if its evidence supports it."""
     given = _read(source or [], quiet=quiet)
     with _memory(config, gate) as memory:
         load_gate_model(memory)
@@ -195,7 +202,7 @@ def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """List what is remembered, the newest first."""
+    """List the facts, newest first."""
     from veridical.interfaces.cli.memory_output import facts_table
     from veridical.memory.documents import facts_document
 
@@ -224,7 +231,10 @@ def search(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Find facts by their words or their meaning, the best match first."""
+    """Find facts by words or meaning.
+
+    The best match comes first.
+    """
     from veridical.interfaces.cli.memory_output import facts_table, matches_table
     from veridical.memory.documents import facts_document, matches_document
 
@@ -242,7 +252,7 @@ def search(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 def show(
     fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Show all that is known about a fact."""
+    """Show everything about a fact."""
     from veridical.interfaces.cli.memory_output import fact_page
     from veridical.memory.documents import one_document
 
@@ -261,11 +271,11 @@ def verify_pending(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Verify what waits in the queue and is due."""
+    """Verify the facts that are due in the queue."""
     from veridical.interfaces.cli.memory_output import worked_lines
     from veridical.memory.documents import worked_document
 
-    # Who calls this wants facts verified, whether new ones are or not.
+    # This command is for verification, whether new facts are verified or not.
     with _memory(config, gate=True) as memory:
         worked = memory.verify_pending(limit=limit, early=early)
     _print(lambda: worked_document(worked), worked_lines(worked), json=json, quiet=quiet)
@@ -275,7 +285,7 @@ def verify_pending(
 @app.command("pending", epilog=PENDING_EXAMPLES)
 @reported
 def pending(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """List what waits to be verified, and why."""
+    """List the facts in the queue, with reasons."""
     from veridical.interfaces.cli.memory_output import pending_table
     from veridical.memory.documents import pending_document
 
@@ -289,7 +299,10 @@ def pending(*, json: Json = False, quiet: Quiet = False, config: Config = None) 
 def rejected(
     *, limit: Limit = 100, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """List what was rejected, the newest first: hashes and figures, no text."""
+    """List rejected facts, newest first.
+
+    Hashes and figures only, no text.
+    """
     from veridical.interfaces.cli.memory_output import rejections_table
     from veridical.memory.documents import rejections_document
 
@@ -303,7 +316,7 @@ def rejected(
 def retract(
     fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Retract a fact, and all facts that depend on it."""
+    """Retract a fact and its dependent facts."""
     from veridical.interfaces.cli.memory_output import retracted_lines
     from veridical.memory.documents import facts_document
 
@@ -323,7 +336,7 @@ def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Move a fact to a higher tier, if its evidence carries it."""
+    """Promote a fact if its evidence supports it."""
     with _memory(config, gate) as memory:
         load_gate_model(memory)
         done = memory.promote(fact_id, tier)

@@ -1,4 +1,4 @@
-"""What `veridical memory` shows to people."""
+"""Output of `veridical memory` for people."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ _MARKS = {
 
 
 def facts_table(facts: Sequence[Fact], empty: str) -> Callable[[Console], None]:
-    """Return what prints facts as a table; `empty` is what there is to say without any."""
+    """Return a printer of facts as a table; `empty` is the message for none."""
     heads = ("id", "state", "conf", "tier", "about", "fact")
     return _facts(heads, [_cells(fact) for fact in facts], empty)
 
 
 def matches_table(matches: Sequence[Match]) -> Callable[[Console], None]:
-    """Return what prints facts as a table, with how similar they are to what was looked for."""
+    """Return a printer of facts as a table, with their similarity to the query."""
     heads = ("id", "alike", "state", "conf", "tier", "about", "fact")
     rows = [_cells(each.fact) for each in matches]
     cells = [
@@ -80,7 +80,7 @@ def _facts(
 
 
 def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
-    """Return what prints a fact with all that is known about it."""
+    """Return a printer of all data of a fact."""
     found = fact.verification
     lines: list[tuple[str, str]] = [
         ("fact", fact.text),
@@ -117,7 +117,7 @@ def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
 
 
 def remembered_lines(done: RememberResult) -> Callable[[Console], None]:
-    """Return what prints what became of a fact."""
+    """Return a printer of the outcome for a fact."""
     said = _SAID.get(done.reason, f"it could not be verified ({done.reason})")
     if done.outcome is FactOutcome.REJECTED:
         lines = [("Rejected", said), ("why", str(done.error.message) if done.error else "-")]
@@ -142,7 +142,7 @@ def remembered_lines(done: RememberResult) -> Callable[[Console], None]:
 
 
 def pending_table(pending: Sequence[Pending]) -> Callable[[Console], None]:
-    """Return what prints what waits as a table."""
+    """Return a printer of the queue as a table."""
 
     def show(console: Console) -> None:
         rows = [
@@ -164,7 +164,7 @@ def pending_table(pending: Sequence[Pending]) -> Callable[[Console], None]:
 
 
 def rejections_table(rejections: Sequence[FactRejection]) -> Callable[[Console], None]:
-    """Return what prints rejections as a table; `--json` has all that is known about them."""
+    """Return a printer of rejections as a table; `--json` has all their data."""
 
     def show(console: Console) -> None:
         rows = [
@@ -187,7 +187,7 @@ def rejections_table(rejections: Sequence[FactRejection]) -> Callable[[Console],
 
 
 def retracted_lines(gone: Sequence[Fact]) -> Callable[[Console], None]:
-    """Return what prints which facts were retracted."""
+    """Return a printer of the retracted facts."""
 
     def show(console: Console) -> None:
         console.print(f"Retracted {_count(len(gone), 'fact')}")
@@ -198,7 +198,7 @@ def retracted_lines(gone: Sequence[Fact]) -> Callable[[Console], None]:
 
 
 def worked_lines(worked: QueueResult) -> Callable[[Console], None]:
-    """Return what prints what became of the queue."""
+    """Return a printer of the outcomes for the queue."""
     counts = [(name, str(count)) for name, count in worked.to_dict().items()]
     return _page([(name.replace("_", " "), count) for name, count in counts])
 

@@ -1,4 +1,4 @@
-"""The options that several commands take."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, and nothing else, on stdout.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Print errors only; the exit code is the answer.")
+    bool, typer.Option("--quiet", help="Print errors only; the exit code is the result.")
 ]
 Config = Annotated[
     Path | None,
     typer.Option("--config", metavar="PATH", help="Read this file, not ./veridical.yaml."),
 ]
 Backend = Annotated[
-    str | None, typer.Option(metavar="NAME[:MODEL]", help="Who estimates the probabilities.")
+    str | None, typer.Option(metavar="NAME[:MODEL]", help="Backend that estimates probabilities.")
 ]
 
-# --- of those that listen --------------------------------------------------------------------
+# --- commands that listen ---------------------------------------------------------------------
 
 Host = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Where to listen (127.0.0.1); elsewhere it needs keys."),
+    typer.Option(metavar="NAME", help="Address to listen on (127.0.0.1); any other needs keys."),
 ]
 Keys = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Let in who has a key of this file only.")
+    str | None, typer.Option(metavar="FILE", help="Require an API key listed in FILE.")
 ]
 NoAddress = Annotated[bool, typer.Option("--quiet", help="Print no address.")]

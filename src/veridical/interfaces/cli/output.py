@@ -1,4 +1,4 @@
-"""What a command prints and writes: stdout, report files, a progress bar."""
+"""Output of commands: stdout, report files, a progress bar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOSED = "it is closed"
 def print_text(text: str) -> bool:
     """Write text to stdout; False if the reader went away (`| head`), which is no error.
 
-    `ConfigurationError` if stdout cannot be written; so it is with all that prints here.
+    `ConfigurationError` if stdout cannot be written; the same holds for every function here.
     """
     return _to_stdout(lambda: sys.stdout.write(text))
 
@@ -34,7 +34,7 @@ def print_json(document: str) -> None:
 
 
 def print_address(command: str, address: str, *, json: bool, quiet: bool) -> None:
-    """Write where a command listens: a line, a document `veridical.<command>/1`, or nothing."""
+    """Write the address of a command: a line, a document `veridical.<command>/1`, or nothing."""
     from json import dumps
 
     if json:
@@ -44,7 +44,7 @@ def print_address(command: str, address: str, *, json: bool, quiet: bool) -> Non
 
 
 def print_rich(show: Callable[[Console], None]) -> bool:
-    """Let `show` print to a console, and write what it printed to stdout, as `print_text` does."""
+    """Write the output of `show` on a console to stdout, as `print_text` does."""
     from rich.console import Console
 
     def write() -> None:
@@ -58,7 +58,7 @@ def print_rich(show: Callable[[Console], None]) -> bool:
 
 
 def _encoded(text: str) -> bytes:
-    # What has no UTF-8, half a surrogate pair, is written as JSON escapes it.
+    # Half a surrogate pair has no UTF-8 and is written as JSON escapes it.
     return text.encode(errors="backslashreplace")
 
 
@@ -77,12 +77,12 @@ def _to_stdout(write: Callable[[], object]) -> bool:
 
 
 def drop_stdout() -> None:
-    """Let Python flush stdout once more at exit, into nothing: it cannot be written."""
+    """Redirect Python's last flush of stdout at exit to nothing: it cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def not_written(why: str | None) -> ConfigurationError:
-    """Return that stdout cannot be written, and why."""
+    """Return the error for a stdout that cannot be written, with the reason."""
     msg = f"cannot write to standard output: {why}"
     return ConfigurationError(msg, hint="Send it to a file on a disk with room, or to a program")
 

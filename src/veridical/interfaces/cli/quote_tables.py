@@ -1,4 +1,4 @@
-"""Evidence and what became of its quotes, for people."""
+"""Tables of evidence and of the outcomes for its quotes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def render_matches(matches: Mapping[str, Sequence[QuoteMatch]], console: Console) -> None:
     """Print every quote under its key, with its place, and the counts by key."""
     table = Table(box=None, pad_edge=False, show_edge=False)
-    # The key has a row of its own, and what there is to say one column: the quote needs the width.
+    # The key has a row of its own, and all remarks share one column: the quote needs the width.
     for name in ("", "quote", "characters", "match"):
         table.add_column(name, overflow="fold", no_wrap=name == "characters")
     for key, found in matches.items():
@@ -41,7 +41,7 @@ def render_matches(matches: Mapping[str, Sequence[QuoteMatch]], console: Console
 
 
 def render_extraction(found: Extraction, console: Console) -> None:
-    """Print what a text model extracted, and what it took."""
+    """Print the quotes that a text model extracted, and the usage."""
     if found.validated:
         render_matches({key: item.matches for key, item in found.items.items()}, console)
     else:

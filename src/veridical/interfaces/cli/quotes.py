@@ -1,4 +1,4 @@
-"""`veridical quotes`: whether extracted quotes are in their transcript."""
+"""`veridical quotes`: search for extracted quotes in their transcript."""
 
 from __future__ import annotations
 
@@ -44,32 +44,32 @@ Transcript = Annotated[
     str,
     typer.Argument(
         metavar="TRANSCRIPT",
-        help="What was said: plain text or with labels, JSON turns, WebVTT, SubRip, or "
+        help="Transcript: plain text or with labels, JSON turns, WebVTT, SubRip, or "
         "tab-separated; a file, or - for stdin.",
     ),
 ]
 Mode = Annotated[
-    str | None, typer.Option(metavar="substring|fuzzy", help="How a quote is looked for.")
+    str | None, typer.Option(metavar="substring|fuzzy", help="Method of quote matching.")
 ]
 Threshold = Annotated[
-    float | None, typer.Option(metavar="S", help="Similarity that fuzzy accepts (0.5 to 1).")
+    float | None, typer.Option(metavar="S", help="Minimum similarity for fuzzy (0.5-1).")
 ]
 Strict = Annotated[
     bool | None, typer.Option("--strict/--no-strict", help="Accept no quote with a caveat.")
 ]
 Keys = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help="The keys there may be, in place of PHQ-8's."),
+    typer.Option(metavar="NAME,...", help="Allowed keys, in place of the PHQ-8 ones."),
 ]
 KeysOrAny = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...|any", help="The keys there may be, in place of PHQ-8's."),
+    typer.Option(metavar="NAME,...|any", help="Allowed keys, in place of the PHQ-8 ones."),
 ]
 Speaker = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME|any",
-        help="Whose words count (default: who is assessed, if the roles tell). Repeatable.",
+        help="Speaker of the quotes (default: the assessed person, by the roles). Repeatable.",
     ),
 ]
 
@@ -92,7 +92,7 @@ def quotes(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Look every quote of EVIDENCE up in TRANSCRIPT."""
+    """Find the quotes of EVIDENCE in TRANSCRIPT."""
     from veridical.errors import EvidenceSchemaError
     from veridical.quotes.grounding import (
         parse_evidence_json,
@@ -142,7 +142,7 @@ def load(  # noqa: PLR0913 -- flags that two commands share
 
 
 def known_keys(settings: Settings, obj: object = None) -> tuple[str, ...]:
-    """Return the keys that evidence may have: those that `obj` has, or those configured."""
+    """Return the possible keys of evidence: the keys of `obj`, or the configured ones."""
     from veridical.quotes.grounding import PHQ8_DOMAIN_KEYS
 
     if isinstance(obj, dict):
@@ -151,14 +151,14 @@ def known_keys(settings: Settings, obj: object = None) -> tuple[str, ...]:
 
 
 def say_violations(message: str, violations: Mapping[str, str]) -> None:
-    """Write to stderr what is wrong with the shape of evidence, key by key."""
+    """Write the violations of the evidence's schema to stderr, key by key."""
     say("error", message)
     for key, says in violations.items():
         say(f"  {key}", says)
 
 
 def whose_words(named: Sequence[str] | None) -> Speakers:
-    """Return what `--speaker` says as `ground_quotes` takes it."""
+    """Return the value of `--speaker` in the form of `ground_quotes`."""
     from veridical.quotes.grounding import ANYONE
 
     return ANYONE if named == [ANY] else tuple(named or ()) or None

@@ -30,7 +30,7 @@ Exit codes:
 Backend = options.Backend
 TextModel = Annotated[
     str | None,
-    typer.Option("--text-model", metavar="NAME[:MODEL]", help="Who answers when you call llm()."),
+    typer.Option("--text-model", metavar="NAME[:MODEL]", help="Text model of llm()."),
 ]
 Sources = Annotated[
     list[str] | None,
@@ -38,7 +38,7 @@ Sources = Annotated[
         "--source",
         "-s",
         metavar="[ID=]PATH",
-        help="What /verify and llm() read: files and folders as for `veridical check`. May be "
+        help="Sources of /verify and llm(): files and folders as for `veridical check`. May be "
         "given several times.",
     ),
 ]
@@ -59,7 +59,7 @@ def repl(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Open a Python shell with the functions of `veridical.repl` at hand."""
+    """Open a Python shell with `veridical.repl`."""
     import sys
 
     from veridical import repl as functions

@@ -1,4 +1,4 @@
-"""Settings as they may be shown: secrets are not."""
+"""Redaction of secrets in settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_OPTION = re.compile(rf"{_SECRET_KEY.pattern}|^(?:key|sig|signature)$", re.IGNORECASE)
 _OF_SITE = re.compile(r"^[^/?#\s]*@")
-# The password of a database may hold what ends the name of a server elsewhere.
+# The password of a database may hold characters that end the name of a server elsewhere.
 _OF_DATABASE = re.compile(r"^[^:/@\s]*:.*@", re.DOTALL)
 _OPTION = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]+")
 
@@ -20,8 +20,8 @@ _OPTION = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]+")
 def shown_value(key: str, value: Any) -> Any:  # noqa: ANN401 -- whatever a setting may be
     """Return the value of the setting `key` (dotted) for people to see; a secret becomes `***`.
 
-    Secret is what has a type of pydantic's that hides it, what is named like a secret, also among
-    the options of a URL, and the credentials in one. A secret that is not set stays None.
+    Secrets are values of pydantic's secret types, values named like a secret, also among the
+    options of a URL, and the credentials in one. A secret that is not set stays None.
     """
     if value is None:
         return None

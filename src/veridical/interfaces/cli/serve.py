@@ -1,4 +1,4 @@
-"""`veridical serve`: the service."""
+"""`veridical serve`: HTTP service."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Host = options.Host
 Port = Annotated[int | None, typer.Option(metavar="N", help="The port (8642); 0 for a free one.")]
 Keys = options.Keys
 Backend = options.Backend
-Logs = Annotated[str | None, typer.Option(metavar="json|text", help="How logs look.")]
+Logs = Annotated[str | None, typer.Option(metavar="json|text", help="Format of logs.")]
 Otel = Annotated[
     bool | None, typer.Option("--otel/--no-otel", help="Send spans by OpenTelemetry (OTLP).")
 ]
@@ -51,7 +51,10 @@ def serve(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Serve checks over HTTP: an API, a page, a verifying proxy. Logs go to stderr."""
+    """Serve an API, a page and a proxy over HTTP.
+
+    The proxy verifies chat completions. Logs go to stderr.
+    """
     from veridical.errors import MissingExtraError
     from veridical.interfaces.cli.output import print_address
     from veridical.settings import Settings

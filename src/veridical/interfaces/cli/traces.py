@@ -1,4 +1,4 @@
-"""`veridical traces`: look at reasoning traces, verify their claims, move them."""
+"""`veridical traces`: stored reasoning traces, their verification and exchange."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ Examples:
 
 
 class TraceFormat(StrEnum):
-    """How a trace is written."""
+    """File format of a trace."""
 
     JSON = "json"
     GRAPHML = "graphml"
@@ -79,20 +79,18 @@ class TraceFormat(StrEnum):
 
 
 Goal = Annotated[
-    str, typer.Argument(metavar="GOAL", help="A goal's id, or a beginning that no other has.")
+    str, typer.Argument(metavar="GOAL", help="Id of the goal, or a unique prefix of it.")
 ]
-WholeGoal = Annotated[str, typer.Argument(metavar="GOAL", help="A goal's id, in full.")]
+WholeGoal = Annotated[str, typer.Argument(metavar="GOAL", help="Full id of the goal.")]
 Source = Annotated[
-    str, typer.Argument(metavar="FILE", help="What export wrote as JSON: a file, or - for stdin.")
+    str, typer.Argument(metavar="FILE", help="JSON output of export: a file, or - for stdin.")
 ]
-How = Annotated[TraceFormat, typer.Option("--format", help="How to write it.")]
+How = Annotated[TraceFormat, typer.Option("--format", help="File format.")]
 Out = Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file, not stdout.")]
-Again = Annotated[
-    bool, typer.Option("--again", help="Verify all claims, those with a verdict, too.")
-]
+Again = Annotated[bool, typer.Option("--again", help="Also verify claims that have a verdict.")]
 Backend = Annotated[
     str | None,
-    typer.Option(metavar="NAME[:MODEL]", help="Who verifies (default: the configured backend)."),
+    typer.Option(metavar="NAME[:MODEL]", help="Backend of the verification (default: configured)."),
 ]
 Json = options.Json
 Quiet = options.Quiet
@@ -104,7 +102,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 @app.command("list", epilog=LIST_EXAMPLES)
 @reported
 def show_all(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """List the goals that traces began with, the oldest first."""
+    """List the goals of the traces, oldest first."""
     from veridical.interfaces.cli.output import print_rich
 
     with _traces(config) as traces:
@@ -118,7 +116,7 @@ def show_all(*, json: Json = False, quiet: Quiet = False, config: Config = None)
 @app.command("show", epilog=SHOW_EXAMPLES)
 @reported
 def show(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """Show a goal and all that hangs under it, as a tree."""
+    """Show a goal and its tree."""
     from veridical.interfaces.cli.output import print_rich
     from veridical.traces.trees import TraceLayout
 
@@ -133,7 +131,10 @@ def show(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config
 @app.command("report", epilog=REPORT_EXAMPLES)
 @reported
 def report(goal: Goal, *, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
-    """Say what the claims under a goal are worth, by their last measured verification."""
+    """Report the verdicts on a goal's claims.
+
+    The last measured verification of each claim counts.
+    """
     with _traces(config) as traces:
         found = traces.get_verification_report(traces.find_goal(goal))
     _finish(found, json=json, quiet=quiet)
@@ -150,7 +151,10 @@ def verify(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Verify the claims under a goal that have no verdict yet, and print the report."""
+    """Verify the open claims of a goal.
+
+    Open claims have no verdict yet. The report on the goal is printed.
+    """
     with _traces(config) as traces:
         goal_id = traces.find_goal(goal)
         traces.verify_claims(goal_id, backend, again=again)
@@ -169,7 +173,10 @@ def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Write a goal with all that hangs under it; JSON can be imported again."""
+    """Export a goal with its tree.
+
+    JSON can be imported again.
+    """
     from veridical.interfaces.cli.output import ensure_writable, print_json, write_file
     from veridical.traces.graphs import to_graphml, to_mermaid
 
@@ -191,7 +198,10 @@ def export(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
 def import_(
     file: Source, *, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Keep a trace that was exported as JSON, with its ids and its verifications as they are."""
+    """Import a trace that was exported as JSON.
+
+    Ids and verifications stay as they are.
+    """
     from veridical.core.strict_json import strict_json
     from veridical.interfaces.cli.output import print_text
     from veridical.readers.documents import read_text
@@ -213,7 +223,7 @@ def import_(
 def remove(
     goal: WholeGoal, *, json: Json = False, quiet: Quiet = False, config: Config = None
 ) -> None:
-    """Remove a trace with all its texts, named by the goal that it began with."""
+    """Remove the trace of a goal, with its texts."""
     from veridical.interfaces.cli.output import print_text
 
     with _traces(config) as traces:
@@ -234,7 +244,7 @@ def _traces(config: Path | None) -> Iterator[ReasoningTraces]:
 
 
 def _finish(found: EpistemicReport, *, json: bool, quiet: bool) -> None:
-    """Print a report, and end with the exit code that says what came of it."""
+    """Print a report, and end with the exit code of its outcome."""
     from veridical.interfaces.cli.output import print_rich
     from veridical.traces.trees import TraceLayout
 

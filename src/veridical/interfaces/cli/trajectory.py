@@ -1,4 +1,4 @@
-"""`veridical trajectory`: what verification found over many runs, and what it cost."""
+"""`veridical trajectory`: verification results and costs over many runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Exit codes:
 
 File = Annotated[
     Path,
-    typer.Argument(metavar="FILE", help="What an orchestrator wrote: JSON lines."),
+    typer.Argument(metavar="FILE", help="Output of an orchestrator: JSON lines."),
 ]
 Json = options.Json
 Quiet = options.Quiet
@@ -51,12 +51,15 @@ def trajectory(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """Sum up a trajectory: attempts, flags before and after, actions, latency, cost."""
+    """Summarise the runs of a trajectory.
+
+    The summary has attempts, flags before and after, actions, latency and cost.
+    """
     from veridical.interfaces.cli.output import print_json, print_rich
     from veridical.orchestrator.analysis import read_trajectory, summarise, to_document
     from veridical.settings import Settings
 
-    Settings.load(config)  # a wrong configuration is named, as by every command
+    Settings.load(config)  # an error in the configuration is reported, as by every command
     summary = summarise(read_trajectory(file))
     _warn(summary)
     if json:

@@ -1,4 +1,4 @@
-"""Who may ask for what, and the service behind a request: what routes depend on."""
+"""Access control and access to the service: dependencies of the routes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ ServiceDep = Annotated[Service, Depends(service_of)]
 
 
 class NotAllowedError(Exception):
-    """The key may not do this."""
+    """Error for a key without the permission."""
 
 
 def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
-    """Return what lets only keys through that allow a scope."""
+    """Return a dependency that requires a key with a scope."""
 
     async def check(request: Request) -> None:
         if not request.state.key.allows(scope):
@@ -42,11 +42,11 @@ def needs(scope: Scope) -> Callable[[Request], Awaitable[None]]:
 
 
 async def proxy_slot(service: ServiceDep) -> AsyncGenerator[None]:
-    """Count a request that is passed on, until its answer is sent; `OverloadedError` above that."""
+    """Count a forwarded request until its answer is sent; `OverloadedError` above the limit."""
     with service.passing():
         yield
 
 
 async def refuse(_request: Request, error: Exception) -> Response:
-    """Answer a request whose key does not allow it."""
+    """Return the response to a request whose key does not allow it."""
     return response(403, f"the key has not the scope {error}", "Ask with a key that has it")

@@ -1,4 +1,4 @@
-"""The app: routes, what goes around them, and how it starts and ends."""
+"""ASGI application: routes, middleware, start and end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def create_app(
 ) -> FastAPI:
     """Return the service as an ASGI app; its `state.service` holds the parts.
 
-    `backend` overrides the one of the settings, `sinks` hear of events besides logs and metrics.
+    `backend` overrides the one of the settings, `sinks` receive events besides logs and metrics.
     `ConfigurationError` if the settings describe no backend or no keys.
     """
     service = Service(settings, backend=backend, sinks=sinks)
@@ -95,14 +95,14 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
 
 
 def _add_proxy(app: FastAPI, service: Service) -> None:
-    """Add the verifying proxy; without an upstream it says what to set."""
+    """Add the verifying proxy; without an upstream its routes name the missing setting."""
     from veridical.interfaces.http.proxy import build_proxy_router
 
     router = build_proxy_router(
         service.output,
         service.settings,
         dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.proxy_slot)],
-        # With keys of its own, `Authorization` holds one of them, which is nobody else's business.
+        # With keys of its own, `Authorization` holds one of them, and no upstream may get it.
         forward_authorization=service.keyring.open,
         shed=lambda: service.telemetry.take(Shed("output", "overload")),
     )
@@ -110,7 +110,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the description of the service; every status that it answers is in it."""
+    """Return the OpenAPI document of the service, with every status that it answers."""
     if app.openapi_schema is None:
         schema = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes

@@ -1,4 +1,4 @@
-"""Keys: who may do what. A file holds their hashes; the keys themselves are shown once.
+"""API keys and their permissions. A file holds their hashes; a key itself is shown once.
 
 A key is 32 random bytes, so that a plain SHA-256 of it cannot be reversed by guessing.
 """
@@ -30,7 +30,7 @@ _HEX = 64
 
 
 class Scope(StrEnum):
-    """What a key allows."""
+    """Permission of a key."""
 
     CHECK = "check"
     MEMORY = "memory"
@@ -40,7 +40,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is kept: its hash, and what it allows. `per_minute` None is the setting's."""
+    """Stored form of a key: its hash and permissions. `per_minute` None is the setting's."""
 
     name: str
     hash: str
@@ -50,22 +50,22 @@ class Key:
 
     @property
     def id(self) -> str:
-        """What the key is called where services meet whose files may use a name twice."""
+        """Unique identifier of the key where services meet whose files share a name."""
         return f"{self.name} {self.hash[:16]}".strip()
 
     def allows(self, scope: Scope) -> bool:
-        """Say whether the key allows something."""
+        """Return whether the key has a permission."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
 ANYONE = Key("anyone", "", (Scope.ADMIN,))
-"""Who asks a service without keys, which listens on this machine only."""
+"""Caller of a service without keys, which listens on this machine only."""
 
 
 def new_key(
     name: str, scopes: Iterable[Scope] = (Scope.CHECK,), per_minute: int | None = None
 ) -> tuple[str, Key]:
-    """Return a new key, and how it is kept."""
+    """Return a new key, and its stored form."""
     token = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return token, Key(name, hash_of(token), tuple(scopes), per_minute, created)
@@ -77,7 +77,7 @@ def hash_of(token: str) -> str:
 
 
 class Keyring:
-    """The keys of a service; a file that changes is read again, so that a key can be revoked."""
+    """Keys of a service; a changed file is read again, so that a key can be revoked."""
 
     def __init__(self, path: str | None, api_key: SecretStr | None = None) -> None:
         self._path = None if path is None else Path(path)
@@ -92,11 +92,11 @@ class Keyring:
 
     @property
     def open(self) -> bool:
-        """Whether there are no keys at all: anyone who reaches the service may use it."""
+        """True if there are no keys at all: anyone who reaches the service may use it."""
         return self._path is None and not self._own
 
     def find(self, token: str) -> Key | None:
-        """Return the key that a token is; every hash is compared, each in constant time."""
+        """Return the key of a token; every hash is compared, each in constant time."""
         wanted, found = hash_of(token), None
         for key in (*self._own, *self._read()):
             if hmac.compare_digest(key.hash, wanted):
@@ -111,7 +111,7 @@ class Keyring:
             if stamp != self._stamp:
                 self._kept, self._stamp = read_keys(self._path), stamp
         except (OSError, ConfigurationError):
-            self.errors += 1  # what was read last holds: a slip in the file locks nobody out
+            self.errors += 1  # the last valid file holds: a slip in the file locks nobody out
         return self._kept
 
 
@@ -173,7 +173,7 @@ def _key(entry: dict[str, Any]) -> Key:
 
 
 def is_loopback(host: str) -> bool:
-    """Say whether a host is this machine, and nobody else can reach it."""
+    """Return whether a host is this machine, and nobody else can reach it."""
     bare = host.strip("[]")
     if bare.lower() == "localhost" or bare.lower().endswith(".localhost"):
         return True

@@ -1,8 +1,8 @@
-"""One backend for all requests: their queries share batches, and each has its deadline.
+"""Common batches of the queries of all requests, with a deadline for each request.
 
 A backend in this process has as many threads as there are processors. Were every request to ask it
-by itself, they would fight for these; so what requests ask is put together, in turns, and the
-backend gets one batch after the other. How a batch is put together changes no estimate: the
+by itself, they would fight for these; so the queries of requests are put together, in turns, and
+the backend gets one batch after the other. The composition of a batch changes no estimate: the
 embedded verifier scores each pair by itself.
 """
 
@@ -41,7 +41,7 @@ _deadline: ContextVar[float] = ContextVar("veridical_deadline", default=math.inf
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Give what is asked of a `Deadlined` backend in this block so many seconds."""
+    """Limit the queries to a `Deadlined` backend in this block to so many seconds."""
     token = _deadline.set(min(_deadline.get(), anyio.current_time() + seconds))
     try:
         yield
@@ -55,14 +55,14 @@ def remaining() -> float:
 
 
 class Observed(Wrapper[Query, Estimate, BackendInfo]):
-    """Tells telemetry how often a backend is asked, and how long it takes."""
+    """Backend that reports the number and duration of its calls to telemetry."""
 
     def __init__(self, backend: Backend, telemetry: Telemetry) -> None:
         super().__init__(backend)
         self._telemetry = telemetry
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-        """Return what the backend measures."""
+        """Return the backend's measurements."""
         started = perf_counter()
         measured = await safe_estimate(self.wrapped, queries)
         seconds = perf_counter() - started
@@ -75,7 +75,7 @@ class Observed(Wrapper[Query, Estimate, BackendInfo]):
 
 @dataclass(eq=False, slots=True)
 class _Entry:
-    """What one request asks; `left` are positions that are in no batch yet."""
+    """Queries of one request; `left` are the positions that are in no batch yet."""
 
     queries: Sequence[Query]
     done: asyncio.Future[None]
@@ -84,7 +84,7 @@ class _Entry:
 
 
 class Batching(Wrapper[Query, Estimate, BackendInfo]):
-    """Puts the queries of concurrent requests into common batches of at most `most`.
+    """Backend that joins the queries of concurrent requests into batches of at most `most`.
 
     A batch takes about as many from each request, so that a small one does not wait for a large
     one. For one event loop.
@@ -98,11 +98,11 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
 
     @property
     def waiting(self) -> int:
-        """How many queries are in no batch yet."""
+        """Number of queries that are in no batch yet."""
         return sum(len(entry.left) for entry in self._entries)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-        """Return what the backend measures, together with what others ask."""
+        """Return the backend's measurements, taken together with other requests."""
         if not queries:
             return []
         done = asyncio.get_running_loop().create_future()
@@ -124,7 +124,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
                     self.wrapped, [entry.queries[i] for entry, i in batch]
                 )
             except BaseException as error:
-                # Who asked has to know, whatever it is: a backend that cannot start, or the end.
+                # Each caller has to get the error: a backend that cannot start, or a cancellation.
                 for entry, _ in batch:
                     if not entry.done.done():
                         entry.done.set_exception(_told(error))
@@ -156,7 +156,10 @@ def _told(error: BaseException) -> Exception:
 
 
 class Deadlined(Wrapper[Query, Estimate, BackendInfo]):
-    """Answers in time: what is not measured within the block `within` is `Unmeasured` (timeout)."""
+    """Backend with a deadline: queries unfinished in the block `within` are timeouts.
+
+    They are `Unmeasured`.
+    """
 
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend)
@@ -164,13 +167,13 @@ class Deadlined(Wrapper[Query, Estimate, BackendInfo]):
         self._scopes: set[anyio.CancelScope] = set()
 
     def hasten(self, seconds: float) -> None:
-        """Let nothing take longer than so many seconds from now, whatever it was promised."""
+        """Shorten all deadlines to so many seconds from now, whatever was promised."""
         self._latest = anyio.current_time() + seconds
         for scope in self._scopes:
             scope.deadline = min(scope.deadline, self._latest)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-        """Return what the backend measures in time."""
+        """Return the measurements made in time."""
         with anyio.CancelScope(deadline=min(_deadline.get(), self._latest)) as scope:
             self._scopes.add(scope)
             try:

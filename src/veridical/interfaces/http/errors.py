@@ -1,4 +1,4 @@
-"""What goes wrong, as problem documents (RFC 9457) that say what to do and quote no request."""
+"""Errors as problem documents (RFC 9457), with remedies and without quotes of a request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TYPE = "urn:veridical:problem:"
 
 
 class FieldProblem(BaseModel):
-    """One thing that is wrong with the body or a parameter."""
+    """One error in the body or a parameter."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -89,7 +89,7 @@ KINDS: dict[int, tuple[str, str]] = {
 
 
 class OverloadedError(Exception):
-    """There is no room for a request; `retry_after_s` is when to come again."""
+    """Error for a request without room; `retry_after_s` is the time to wait."""
 
     def __init__(self, reason: str, retry_after_s: float) -> None:
         super().__init__(reason)
@@ -98,12 +98,12 @@ class OverloadedError(Exception):
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header that says when to come again, in whole seconds."""
+        """Header with the time to wait, in whole seconds."""
         return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
 
 
 class MissingReportError(VeridicalError):
-    """A report is not kept, not any more, or not for this key."""
+    """Error for a report that is not kept, not any more, or not for this key."""
 
 
 def document(
@@ -136,7 +136,7 @@ def response(
 
 
 def status_of(error: Exception) -> int:
-    """Return the status code that an error is answered with."""
+    """Return the status code of the answer to an error."""
     match error:
         case OverloadedError():
             return 429
@@ -173,11 +173,11 @@ def response_of(error: Exception) -> JSONResponse:
     return JSONResponse(found, found["status"], headers, media_type=MEDIA_TYPE)
 
 
-# --- what FastAPI raises ---------------------------------------------------------------------
+# --- exceptions of FastAPI --------------------------------------------------------------------
 
 
 def install(app: FastAPI) -> None:
-    """Answer errors with problem documents."""
+    """Install handlers that answer errors with problem documents."""
     app.add_exception_handler(VeridicalError, _ours)
     app.add_exception_handler(OverloadedError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)

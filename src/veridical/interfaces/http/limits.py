@@ -1,4 +1,4 @@
-"""How much is done at once, how much may wait, and how much one key may ask for."""
+"""Limits: concurrent requests, queue length, and requests per key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PATIENCE_S = 1.0
 """Seconds that a request waits for the database to count it."""
 
 PAUSE_S = 10.0
-"""Seconds that a database which failed is left alone."""
+"""Pause in seconds after a failure of a database."""
 
 CONNECT_S = 30.0
 _MOST_KEYS = 10_000
@@ -39,7 +39,7 @@ _ROUNDING_S = 1e-6
 
 
 class Kind(StrEnum):
-    """What a request is for, which decides what becomes of it when there is too much to do."""
+    """Purpose of a request, which decides about its treatment under high load."""
 
     CHECK = "check"
     """Waits for its turn, and is turned away when the queue is full."""
@@ -50,7 +50,7 @@ class Kind(StrEnum):
 
 
 class RequestQueue:
-    """At most `running` requests at once, `waiting` in a queue: first come, first served.
+    """Queue with at most `running` requests at once, `waiting` behind them: FIFO.
 
     Beside them `passing` requests may be under way that wait for another service.
     """
@@ -66,7 +66,7 @@ class RequestQueue:
 
     @contextmanager
     def beside(self) -> Iterator[None]:
-        """Be under way without a place of one's own; `OverloadedError` if too many are."""
+        """Count a request beside the queue; `OverloadedError` if there are too many."""
         if self.passing >= self._most_passing:
             msg = "too many requests are being passed on"
             raise OverloadedError(msg, self.retry_after_s)
@@ -78,7 +78,7 @@ class RequestQueue:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """Number of requests that wait."""
         return len(self._queue)
 
     @asynccontextmanager
@@ -119,7 +119,7 @@ class RequestQueue:
             raise
 
     def leave(self, seconds: float | None) -> None:
-        """Give a place back after so many seconds; who waits longest has it now."""
+        """Release a place, held for `seconds` if known, to the request that waits longest."""
         self.running -= 1
         if seconds is not None:
             self._mean_s += 0.1 * (seconds - self._mean_s)
@@ -131,7 +131,7 @@ class RequestQueue:
 
     @property
     def retry_after_s(self) -> float:
-        """About how many seconds the queue takes."""
+        """Estimate of the seconds that the queue takes."""
         return min(MOST_RETRY_S, max(1.0, self._mean_s * (len(self._queue) + 1) / self._most))
 
 
@@ -139,7 +139,7 @@ class RateLimiter:
     """Requests per minute and key, counted in this process; a minute's worth may come at once.
 
     The generic cell rate: each request takes a turn of 60 s / `per_minute`, up to a minute ahead of
-    time. Of a key it is known until when its turns are taken.
+    time. The state of a key is the time until which its turns are taken.
     """
 
     def __init__(self) -> None:
@@ -154,7 +154,7 @@ class RateLimiter:
             _refuse(self._taken(key, MINUTE_S / per_minute))
 
     def _taken(self, key: str, turn_s: float) -> float:
-        """Take a turn: 0.0, or in how many seconds there is one."""
+        """Take a turn: return 0.0, or the seconds until the next one."""
         now = monotonic()
         until = max(self._full_until.pop(key, now), now)
         wait = until + turn_s - now - MINUTE_S
@@ -165,10 +165,10 @@ class RateLimiter:
 
 
 class SharedRateLimiter(RateLimiter):
-    """The same for all processes of a service, counted in their database.
+    """Rate limiter for all processes of a service, counted in their database.
 
-    Where that fails, or takes longer than `PATIENCE_S`, `failed` is told and each process counts by
-    itself for `PAUSE_S`: limits are looser then, and no request fails for want of a database.
+    Where that fails, or takes longer than `PATIENCE_S`, `failed` is called and each process counts
+    by itself for `PAUSE_S`: limits are looser then, and no request fails for want of a database.
     """
 
     def __init__(
@@ -193,13 +193,13 @@ class SharedRateLimiter(RateLimiter):
             lambda: self._table().take(key, turn_s=turn_s, ahead_s=MINUTE_S + _ROUNDING_S),
             PATIENCE_S,
         )
-        if not wait:  # counted here in any case: a failure begins with what was asked before it
+        if not wait:  # counted here in any case: a failure begins with requests from before it
             own = self._taken(key, turn_s)
             wait = own if wait is None else 0.0
         _refuse(wait)
 
     async def _asked(self, ask: Callable[[], T], seconds: float) -> T | None:
-        """Return what the database says; None if it says nothing in time, or failed lately."""
+        """Return the database's answer; None if there is none in time, or it failed lately."""
         if monotonic() < self._resume:
             return None
         try:

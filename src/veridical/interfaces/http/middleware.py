@@ -1,6 +1,6 @@
-"""What every request passes first: an id, a host, a key, a limit; and what every answer carries.
+"""ASGI middleware: request id, host and origin check, API key, rate limit, security headers.
 
-A plain ASGI middleware: nothing of a body is read before its key is known.
+Plain ASGI: nothing of a body is read before its key is known.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestMiddleware:
-    """Goes around the app."""
+    """ASGI middleware: request id, host and origin check, API key, rate limit, headers."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Handle a request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -81,7 +81,7 @@ class RequestMiddleware:
             self._service.telemetry.take(event)
 
     def _refused(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that goes no further; note the key of one that does."""
+        """Return the refusal of a request, None if it passes; note the key of one that does."""
         headers, path = Headers(scope=scope), scope["path"]
         scope.setdefault("state", {})["key"] = ANYONE
         if self._service.keyring.open and not self._ours(headers):
@@ -102,13 +102,13 @@ class RequestMiddleware:
         return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
-        """Say whether a request names this machine: no page can rebind its own name to us."""
+        """Return whether a request names this machine: no page can rebind its own name to us."""
         host = headers.get("host", "")
         bare = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
         return is_loopback(bare)
 
     def _welcome(self, method: str, headers: Headers) -> bool:
-        """Say whether a request may change something, if it is from a page."""
+        """Return whether a request may change something, if it is from a page."""
         origin = headers.get("origin")
         if origin is None or method in {"GET", "HEAD", "OPTIONS"}:
             return True
@@ -169,7 +169,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 
 class _Sender:
-    """Sends an answer with the headers that every answer has."""
+    """Sender of an answer with the common headers."""
 
     def __init__(self, scope: Scope, send: Send, name: str) -> None:
         self._send = send

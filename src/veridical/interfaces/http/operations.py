@@ -1,4 +1,4 @@
-"""The routes for who runs the service: does it live, is it ready, what did it do."""
+"""Routes for operators of the service: liveness, readiness, metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _health(says: str) -> dict[int | str, Any]:
 
 @operations.get("/healthz", summary="Does it live?", responses=_health("It lives."))
 async def healthz() -> Response:
-    """Say that the process answers."""
+    """Return 200: the process answers."""
     return JSONResponse({"status": "ok"})
 
 
@@ -32,7 +32,7 @@ async def healthz() -> Response:
     responses={**_health("It is ready."), 503: _health("Not yet, or not any more.")[200]},
 )
 async def readyz(service: ServiceDep) -> Response:
-    """Say whether the model is loaded, and the service does not end."""
+    """Return whether the model is loaded, and the service does not end."""
     if service.draining:
         return JSONResponse({"status": "draining"}, 503)
     if not service.ready:

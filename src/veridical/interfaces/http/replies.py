@@ -1,4 +1,4 @@
-"""What answers look like, for OpenAPI; `docs/schemas` has the whole of report, audit and trace."""
+"""Schemas of answers for OpenAPI; `docs/schemas` has the whole of report, audit and trace."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ _ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500)
 
 
 def answers(schema: Schema, says: str, *more: int, report: bool = False) -> dict[int | str, Any]:
-    """Return what a route under `/v1` may answer: a document, or a problem."""
+    """Return the possible answers of a route under `/v1`: a document, or a problem."""
     headers = {"headers": _REPORT_HEADERS} if report else {}
     found = {"description": says, "content": {"application/json": {"schema": schema}}, **headers}
     return {200: found, **problems(*_ALWAYS, *more)}
@@ -186,7 +186,7 @@ def problems(*statuses: int) -> dict[int | str, Any]:
 
 
 def with_components(schema: Schema) -> Schema:
-    """Add the shapes that answers refer to, and how a key is sent."""
+    """Add the schemas that answers refer to, and the security scheme of keys."""
     components = schema.setdefault("components", {})
     shapes = components.setdefault("schemas", {})
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")

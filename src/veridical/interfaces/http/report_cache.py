@@ -1,4 +1,4 @@
-"""Reports that were made a while ago: in memory, or in the database if the settings say so.
+"""Recent reports: in memory, or in the database if the settings say so.
 
 They hold the texts of answers and sources, which is why they are not on a disk by default.
 """
@@ -30,7 +30,7 @@ def new_id() -> str:
 
 
 class ReportCache(Protocol):
-    """Keeps the last reports for a while; only the key that asked for one gets it again."""
+    """Cache of the last reports; only the key that asked for one gets it again."""
 
     async def put(self, report_id: str, report: Report, owner: str) -> None:
         """Keep a report; the oldest ones make room for it."""
@@ -45,7 +45,7 @@ class StoredReportCache:
     """Reports in the database, for all processes that share it.
 
     `table` opens it when it is first needed. One that cannot be written is not kept; `failed` is
-    told.
+    called.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The routes under `/v1`: what a request says is handed on, what comes of it is sent back."""
+"""Routes under `/v1`: conversion of requests to calls, and of results to responses."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ memory = APIRouter(
 
 def _json(document: object, headers: Mapping[str, str] | None = None) -> Response:
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
-    # What has no UTF-8, half a surrogate pair, goes out as JSON escapes it.
+    # Half a surrogate pair has no UTF-8 and goes out as JSON escapes it.
     data = text.encode(errors="backslashreplace")
     return Response(data, headers=dict(headers or {}), media_type="application/json")
 
@@ -77,7 +77,7 @@ def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `Source
 async def check(body: schemas.CheckIn, request: Request, service: ServiceDep) -> Response:
     """Return the verdict on each claim.
 
-    What is not measured before the deadline is `undetermined` in the report.
+    A claim that is not measured before the deadline is `undetermined` in the report.
     """
     report = await service.admitted("check", _checking(body, service))
     headers = await _kept(service, request, report)
@@ -89,7 +89,7 @@ def _checking(
     service: Service,
     **hearing: Any,  # noqa: ANN401 -- those of Verifier.check
 ) -> Callable[[], Awaitable[Report]]:
-    """Return the check that a request asks for; its policy is looked at now."""
+    """Return the check that a request asks for; its policy is validated now."""
     return partial(
         service.check,
         body.answer,
@@ -150,7 +150,7 @@ async def check_stream(body: schemas.CheckIn, request: Request, service: Service
 
 
 def _ensure_checkable(body: schemas.CheckIn) -> None:
-    """Raise now what would otherwise be an event of a stream that has the status 200 already."""
+    """Raise now the errors that would otherwise be events of a stream with the status 200."""
     from veridical.core.sources import as_sources
 
     ensure_text(body.answer, "the answer")
@@ -190,7 +190,7 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
     response_class=Response,
 )
 async def quotes(body: schemas.QuotesIn, service: ServiceDep) -> Response:
-    """Return where each quote stands, how faithfully, and what about it can mislead."""
+    """Return the place of each quote, its fidelity, and its caveats."""
     work = partial(anyio.to_thread.run_sync, partial(_quoted, body, service))
     return _json(await service.admitted("quotes", work))
 
@@ -232,7 +232,7 @@ def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
     response_class=Response,
 )
 async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
-    """Return the label of each step, and whether the answer follows from those that hold."""
+    """Return the label of each step, and whether the answer follows from the valid ones."""
     from veridical.audit import auditing
 
     given = body.model_dump(include={"steps", "question", "answer"}, exclude_none=True)
@@ -298,7 +298,7 @@ async def get_report(
     response_class=Response,
 )
 async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceDep) -> Response:
-    """Keep whether the verdict on a claim was right, in place of what was said before."""
+    """Store whether the verdict on a claim was right, in place of an earlier mark."""
     given: Any = body.report
     if isinstance(given, str):
         given = await _found(service, request, given)
@@ -372,7 +372,7 @@ async def recall(
     entity: Annotated[list[str] | None, Query(description="What it is about.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
-    """Return facts by their words or by what they are about."""
+    """Return facts by their words or by their entities."""
     from veridical.memory.documents import facts_document
 
     def find() -> dict[str, Any]:

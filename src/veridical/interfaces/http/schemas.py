@@ -1,4 +1,4 @@
-"""What requests look like. What is not said here is refused, so that a typing error shows."""
+"""Schemas of requests. An unknown field is refused, so that a typing error shows."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class EntityIn(Body):
 
 
 class FactIn(Body):
-    """A fact to be remembered if its evidence carries it."""
+    """A fact to be stored if its evidence supports it."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -197,7 +197,7 @@ class FactIn(Body):
 
 
 class FeedbackIn(Body):
-    """Whether a verdict was right."""
+    """Mark on a verdict: right or wrong."""
 
     model_config = ConfigDict(
         json_schema_extra={

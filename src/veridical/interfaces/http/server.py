@@ -1,4 +1,4 @@
-"""The service on uvicorn: it finishes what it accepted before it ends."""
+"""Service on uvicorn, with a graceful shutdown: accepted requests are finished."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class _Server(uvicorn.Server):
-    """Tells the service when it is to end, so that deadlines fit into what is left."""
+    """Server that announces its end to the service, so that deadlines fit into the rest."""
 
     def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
@@ -37,13 +37,13 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Stop listening, answer what was accepted, end."""
+        """Stop listening, answer accepted requests, end."""
         self._service.drain()
         await super().shutdown(sockets)
 
 
 def run(settings: Settings, *, listening: Callable[[str], None] = lambda _: None) -> None:
-    """Serve until SIGTERM or Ctrl-C; `listening` is told the address once it is open.
+    """Serve until SIGTERM or Ctrl-C; `listening` is called with the address once it is open.
 
     `ConfigurationError` if the address is public and there is no key, or if it cannot be opened;
     `BackendError` if the backend cannot start.

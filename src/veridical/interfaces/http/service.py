@@ -1,4 +1,4 @@
-"""The parts of the service: one verifier for all requests, and everything that bounds them."""
+"""Service behind the routes: one verifier for all requests, with its limits."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ANSWER_S = 1.0
-"""Of the time for a shutdown, what is left for writing answers."""
+"""Part of the time for a shutdown that is left for writing answers."""
 
 
 class Service:
-    """The parts of a running service; `start` before the first request, `stop` after the last."""
+    """Parts of a running service; `start` before the first request, `stop` after the last."""
 
     def __init__(
         self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
@@ -88,7 +88,7 @@ class Service:
         self._gauges()
 
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
-        """Return the parts that verify answers on their way to users; None if checks share them."""
+        """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
         same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
         if given or same or not self.settings.proxy.upstream_url:
@@ -107,7 +107,7 @@ class Service:
         return inner if isinstance(inner, Batching) else None
 
     def _rates(self) -> RateLimiter:
-        """Return what counts the requests of a key: the database, if it is one that is shared."""
+        """Return the rate limiter of keys: in the database, if it is a shared one."""
         if not (self.settings.store.url or "").startswith("postgresql"):
             return RateLimiter()
         from veridical.store import RateTable
@@ -115,7 +115,7 @@ class Service:
         return SharedRateLimiter(lambda: RateTable(self.store), self.failed)
 
     def _shelf(self) -> ReportCache:
-        """Return what keeps reports for a while."""
+        """Return the cache of reports."""
         server = self.settings.server
         if server.reports_in == "memory" or not server.reports:
             return MemoryReportCache(server.reports, server.reports_s)
@@ -141,7 +141,7 @@ class Service:
         watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
 
     def _waiting(self) -> float:
-        """Return how many facts wait; not a number where there is no memory, or no reading it."""
+        """Return the number of facts in the queue; NaN if there is no memory, or no reading it."""
         if not self._parts.made("memory"):
             return math.nan
         try:
@@ -153,17 +153,17 @@ class Service:
 
     @property
     def store(self) -> Store:
-        """The database."""
+        """Database of the service."""
         return self._parts.store
 
     @property
     def memory(self) -> Memory:
-        """The memory; its gate is as configured."""
+        """Memory of facts; its gate is as configured."""
         return self._parts.memory
 
     @property
     def text_model(self) -> TextModel | None:
-        """The text model, if one is configured."""
+        """Text model, if one is configured."""
         return self._parts.model
 
     # --- from start to end -------------------------------------------------------------------
@@ -171,7 +171,7 @@ class Service:
     async def start(self) -> None:
         """Load the model, so that the first request need not wait for it.
 
-        What it cannot start with is raised, and kept as `failure`.
+        An error at the start is raised, and kept as `failure`.
         """
         await self.rates.open()
         for backend in self._backends:
@@ -187,7 +187,7 @@ class Service:
         self.ready = True
 
     def _open_gate(self) -> None:
-        """Load the gate's model, and begin to work off what waits at it."""
+        """Load the gate's model, and begin to process its queue."""
         if self.memory.gate is None:
             return
         load_gate_model(self.memory)
@@ -205,13 +205,13 @@ class Service:
         self.telemetry.take(event)
 
     def drain(self) -> None:
-        """Take no more, and let what was accepted come to its end in the time of a shutdown."""
+        """Refuse new requests, and let accepted ones end in the time of a shutdown."""
         self.draining = True
         for backend in self._backends:
             backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
 
     async def stop(self) -> None:
-        """Close what was opened."""
+        """Close everything that is open."""
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
         for parts in (self._parts, self._output_parts):
@@ -222,7 +222,7 @@ class Service:
     # --- work --------------------------------------------------------------------------------
 
     def policy(self, given: dict[str, Any] | None) -> Policy:
-        """Return the policy configured, with what a request says of it."""
+        """Return the configured policy, with the changes of a request."""
         return replace(self.settings.to_policy(), **(given or {}))
 
     async def admitted(
@@ -235,7 +235,7 @@ class Service:
 
     @contextmanager
     def shedding(self, operation: str) -> Iterator[None]:
-        """Let telemetry know of what is turned away in this block."""
+        """Report requests that are turned away in this block to telemetry."""
         try:
             yield
         except OverloadedError:
@@ -259,7 +259,7 @@ class Service:
         watcher: CheckWatcher | None = None,
         operation: str = "check",
     ) -> Report:
-        """Check an answer, and let telemetry know; for work that is admitted."""
+        """Check an answer, and report to telemetry; for work that is admitted."""
         verifier = self.output_verifier if operation == "output" else self.verifier
         report = await verifier.check(
             answer,
@@ -281,7 +281,7 @@ class Service:
         cites: Sequence[str],
         policy: Policy,
     ) -> Verdict:
-        """Verify a claim, and let telemetry know; for work that is admitted."""
+        """Verify a claim, and report to telemetry; for work that is admitted."""
         started = perf_counter()
         verdict = await self.verifier.verify(claim, sources, question, cites=cites, policy=policy)
         seconds = perf_counter() - started
@@ -289,7 +289,7 @@ class Service:
         return verdict
 
     async def remember(self, text: str, sources: Sources | None, **about: Any) -> Decided:  # noqa: ANN401 -- those of Memory.remember
-        """Remember a fact, and let telemetry know; gates are never turned away."""
+        """Remember a fact, and report to telemetry; gates are never turned away."""
         started = perf_counter()
         memory = await anyio.to_thread.run_sync(lambda: self.memory)
         done = await memory.aremember(text, sources, **about)
@@ -306,12 +306,12 @@ class Service:
         return done
 
     def failed(self, where: str, error: BaseException) -> None:
-        """Let telemetry know of a failure of ours."""
+        """Report an internal failure to telemetry."""
         self.telemetry.take(failure(where, error))
 
     @property
     def output(self) -> OutputVerifier:
-        """What verifies answers on their way to a user, such as the proxy's."""
+        """Verifier of answers on their way to a user, such as the proxy's."""
         return OutputVerifier(self)
 
 
@@ -327,7 +327,7 @@ class OutputVerifier:
 
     @property
     def policy(self) -> Policy:
-        """The policy of checks that bring none of their own."""
+        """Policy of checks that bring none of their own."""
         return self._service.verifier.policy
 
     async def check(

@@ -1,4 +1,4 @@
-"""A check as server-sent events: `progress`, `claim`, then `report`, or `error` in its place.
+"""Check as server-sent events: `progress`, `claim`, then `report`, or `error` in its place.
 
 The check is a task of its own. It ends with the stream if the client goes away, and gives its place
 back even if the stream was never begun.
@@ -28,7 +28,7 @@ Event: TypeAlias = tuple[str, Any]
 
 
 class Stream:
-    """Hears of a check while it runs, and hands on what it hears."""
+    """Watcher of a check that sends its events on."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -39,7 +39,7 @@ class Stream:
     # --- a Watcher, and a Progress -----------------------------------------------------------
 
     def decided(self, verdict: Verdict, /) -> None:
-        """Hand on a verdict that stands."""
+        """Send a final verdict."""
         self._events.put_nowait(("claim", to_claim(verdict)))
 
     def stage(self, name: str, seconds: float, /) -> None:
@@ -47,16 +47,16 @@ class Stream:
         self._service.telemetry.stage(name, seconds)
 
     def progress(self, done: int, total: int, /) -> None:
-        """Hand on how much is measured, ten times a second at most."""
+        """Send the progress, ten times a second at most."""
         now = monotonic()
         if done == total or now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
             self._events.put_nowait(("progress", {"done": done, "total": total}))
 
-    # --- the task, and who reads -------------------------------------------------------------
+    # --- the task, and its reader -------------------------------------------------------------
 
     def start(self, work: Callable[[], Awaitable[Report]], after: Callable[[], None]) -> None:
-        """Begin to work; `after` is called at the end, whatever that is."""
+        """Begin to work; `after` is called at the end in any case."""
         self._task = asyncio.create_task(self._run(work))
         self._task.add_done_callback(lambda _: after())
 

@@ -1,4 +1,4 @@
-"""Works off the memory's queue beside the requests, in a thread of its own."""
+"""Worker for the memory's queue beside the requests, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ EVERY_S = 5.0
 """Seconds between two looks at a queue in which nothing is due."""
 
 LONGEST_S = 300.0
-"""Seconds between two looks at most, however often they have failed; each waits twice as long."""
+"""Maximum seconds between two looks after failures; each failure doubles the wait."""
 
 _FACT_S = 30.0
 _LEAVE_S = 5.0
 
 
 class QueueWorker:
-    """Verifies what waits, a fact at a time; requests come first.
+    """Verifier of queued facts, one at a time; requests come first.
 
-    `busy` says whether requests wait: then facts do, too. `settled` is told of each fact what came
-    of it, why, and in how many seconds; `failed` what went wrong, after which it goes on.
+    `busy` returns true if requests wait: then facts do, too. `settled` is called for each fact with
+    the outcome, the reason, and the seconds; `failed` with an error, after which it goes on.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class QueueWorker:
                 self._stopped.wait(pause_s(self._every_s, failures))
 
     def _work(self) -> bool:
-        """Verify what is due first, and say whether anything was."""
+        """Verify the first fact that is due; return whether there was one."""
         begun, found = perf_counter(), list[str]()
 
         def watch(name: str, decision: GateDecision) -> None:

@@ -1,1 +1,1 @@
-"""The tools of veridical for agents, over the Model Context Protocol (extra `mcp`)."""
+"""Tools of veridical for agents, over the Model Context Protocol (extra `mcp`)."""

@@ -1,6 +1,6 @@
-"""What each tool returns: bounded, for it goes into the context of a model.
+"""Results of the tools: bounded, because they go into the context of a model.
 
-Texts are cut at `MOST_CHARACTERS` and say so; of lists, what is left out is counted.
+Texts are cut at `MOST_CHARACTERS` and say so; of lists, the omitted items are counted.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 def cut(text: str) -> str:
-    """Return a text of at most `MOST_CHARACTERS`, and what is missing."""
+    """Return a text of at most `MOST_CHARACTERS`, with the number of missing ones."""
     over = len(text) - MOST_CHARACTERS
     return text if over <= 0 else f"{text[:MOST_CHARACTERS]} … ({over} more characters)"
 
@@ -53,13 +53,13 @@ Names = Annotated[list[Cut], Field(max_length=MOST_NAMES)]
 
 
 class Output(BaseModel):
-    """What a tool returns."""
+    """Result of a tool."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class EvidenceAnswer(Output):
-    """A place in a source, in code points, and what it does to the claim."""
+    """A place in a source, in code points, and its relation to the claim."""
 
     source: Cut
     start: int
@@ -96,7 +96,7 @@ class ClaimAnswer(Output):
 
 
 class CheckAnswer(Output):
-    """What `check` returns; claims to be corrected come first."""
+    """Result of `check`; claims to be corrected come first."""
 
     outcome: str = Field(
         description="grounded, flagged, undetermined or nothing_to_check; only grounded is a pass"
@@ -114,7 +114,7 @@ class CheckAnswer(Output):
 
 
 class QuoteAnswer(Output):
-    """Where a quote stands, in code points of the source; null if it is not there."""
+    """Place of a quote, in code points of the source; null if it is not there."""
 
     number: int = Field(description="Which of the quotes that were handed in, from 1.")
     accepted: bool
@@ -126,7 +126,7 @@ class QuoteAnswer(Output):
 
 
 class QuotesAnswer(Output):
-    """What `ground_quotes` returns."""
+    """Result of `ground_quotes`."""
 
     accepted: int
     rejected: int
@@ -146,7 +146,7 @@ class AuditedStep(Output):
 
 
 class Audited(Output):
-    """What `audit_trace` returns."""
+    """Result of `audit_trace`."""
 
     soundness: str | None = Field(description="VALID, WARNING, INVALID or UNAUDITABLE")
     rule: str | None
@@ -160,7 +160,7 @@ class Audited(Output):
 
 
 class Remembering(Output):
-    """What `remember` returns."""
+    """Result of `remember`."""
 
     outcome: str = Field(description="stored, queued, rejected or failed")
     reason: str
@@ -183,13 +183,13 @@ class RecalledFact(Output):
 
 
 class Recalled(Output):
-    """What `recall` returns."""
+    """Result of `recall`."""
 
     facts: list[RecalledFact]
     more: bool = Field(description="Whether there may be more than these.")
 
 
-# --- from what the library returns -----------------------------------------------------------
+# --- from results of the library --------------------------------------------------------------
 
 
 def checked(report: Report) -> CheckAnswer:
@@ -239,7 +239,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
 
 
 def _do(verdict: Verdict) -> str | None:
-    """Return what to do about a claim; of what is not sure, to look first."""
+    """Return the action for a claim; for an unsure one, to look first."""
     action = view(verdict).action
     if not verdict.please_look:
         return action
@@ -257,7 +257,7 @@ def _evidence(piece: EvidenceSpan) -> EvidenceAnswer:
 
 
 def grounded(matches: Sequence[QuoteMatch]) -> QuotesAnswer:
-    """Return where quotes stand; the quotes themselves are known to who asked."""
+    """Return the places of quotes; the caller knows the quotes themselves."""
     accepted = sum(match.accepted for match in matches)
     return QuotesAnswer(
         accepted=accepted,
@@ -301,7 +301,7 @@ def audited(audit: TraceAudit) -> Audited:
 
 
 def remembering(done: RememberResult) -> Remembering:
-    """Return what became of a fact."""
+    """Return the outcome for a fact."""
     return Remembering(
         outcome=done.outcome.value,
         reason=done.reason,

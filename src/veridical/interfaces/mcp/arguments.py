@@ -1,4 +1,4 @@
-"""What each tool takes: the models are the schemas that an agent reads, examples and all."""
+"""Arguments of the tools: the models are the schemas that an agent reads, with examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of standard input that the SDK leaves unanswered: mended, or refused."""
+"""Repair or refusal of standard input lines that the SDK leaves unanswered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def repair_lines(
     server: MemoryObjectSendStream[SessionMessage | Exception],
     writing: Any,  # noqa: ANN401 -- see above
 ) -> None:
-    """Hand on what is read; refuse a line that is no JSON, as the SDK does over HTTP."""
+    """Pass messages on; refuse a line that is no JSON, as the SDK does over HTTP."""
     async with reading, server:
         async for item in reading:
             line = unread(item)

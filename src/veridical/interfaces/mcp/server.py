@@ -1,4 +1,4 @@
-"""The server: lists the tools and calls them. What goes wrong is a tool's error, without text."""
+"""MCP server: lists the tools and calls them. A failure is a tool's error, without text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _listed(tool: Tool) -> types.Tool:
 
 
 def _allowed(context: Any, tool: Tool) -> bool:  # noqa: ANN401 -- see `Context`
-    """Say whether the key of a request allows a tool; there are keys over HTTP only."""
+    """Return whether the key of a request allows a tool; there are keys over HTTP only."""
     if context.request is None:
         return True
     key = context.request.scope.get("state", {}).get("key")
@@ -100,7 +100,7 @@ async def _called(tool: Tool, given: Mapping[str, Any]) -> types.CallToolResult:
 
 
 def _problems(error: ValidationError) -> str:
-    """Return what is wrong with arguments: where and what, never what stands there."""
+    """Return the errors in arguments: place and kind, never the value."""
     found = error.errors(include_url=False, include_input=False, include_context=False)
     lines = [f"{_place(one['loc'])}: {one['msg']}" for one in found[:MOST_PROBLEMS]]
     more = len(found) - len(lines)
@@ -108,7 +108,7 @@ def _problems(error: ValidationError) -> str:
 
 
 def _place(where: tuple[int | str, ...]) -> str:
-    """Return an argument's name; what is below it may be text, and only its number is said."""
+    """Return an argument's name; a key below it may be text, so only its number is given."""
     head, *below = where or ("arguments",)
     return ".".join([str(head)[:64], *(str(part) for part in below if isinstance(part, int))])
 

@@ -1,4 +1,4 @@
-"""The tools for agents, over one verifier, and a memory when it is needed."""
+"""Tools, with one verifier for all calls, and a memory when it is needed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ CHECK, MEMORY = "check", "memory"
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool: what an agent reads of it, and what it does.
+    """One tool: its description for an agent, and its function.
 
-    `scope` is what a key has to allow for it. `writes` says that it changes something.
+    `scope` is the permission a key needs for it. `writes` is true if it changes something.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Tool:
 
 
 class Toolbox:
-    """What the tools do; close it at the end. Errors are those of the library."""
+    """Implementation of the tools; close it at the end. Errors are those of the library."""
 
     def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
         self._parts = Runtime(backend, settings=settings)
@@ -103,7 +103,7 @@ class Toolbox:
         )
 
     def close(self) -> None:
-        """Close what was opened."""
+        """Close everything that is open."""
         self._parts.close()
 
     # --- the tools ---------------------------------------------------------------------------

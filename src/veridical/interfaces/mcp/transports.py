@@ -1,4 +1,4 @@
-"""How agents reach the server: standard input and output, or streamable HTTP."""
+"""Transports of the server: standard input and output, or streamable HTTP."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HERE = ("127.0.0.1", "localhost", "[::1]")
 
 
 def run_stdio(server: Server[Any], *, close: Callable[[], object]) -> None:
-    """Serve whoever started this, until its end of the pipe closes.
+    """Serve the parent process, until its end of the pipe closes.
 
     SIGTERM and Ctrl-C call `close` and end the process.
     """
@@ -63,7 +63,7 @@ async def _stdio(server: Server[Any]) -> None:
 def run_http(
     server: Server[Any], settings: ServerSettings, *, listening: Callable[[str], object]
 ) -> None:
-    """Serve HTTP until told to end; `listening` is told the address.
+    """Serve HTTP until told to end; `listening` is called with the address.
 
     `ConfigurationError` if others could reach a server that asks for no key, or if the address
     cannot be had.
@@ -92,9 +92,9 @@ def http_app(server: Server[Any], settings: ServerSettings) -> ASGIApp:
 
 
 def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
-    """Return which hosts and origins are let in: of this machine, only its own names.
+    """Return the accepted hosts and origins: for this machine, only its own names.
 
-    A public server is known by any name; nobody gets past its door without a key.
+    A public server is known by any name; its middleware requires a key.
     """
     if not is_loopback(host):
         return TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -105,7 +105,7 @@ def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
 
 
 class _Door:
-    """Lets in who has a key, if there are keys, and pages of known origins only."""
+    """ASGI middleware that requires an API key, if there are keys, and a known origin of pages."""
 
     def __init__(self, app: ASGIApp, keyring: Keyring, origins: Collection[str]) -> None:
         self._app = app

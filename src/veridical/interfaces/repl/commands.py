@@ -1,4 +1,4 @@
-"""The commands that begin with a slash."""
+"""Commands that begin with a slash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: what it takes, what it does, and in words."""
+    """Command: its argument, its function, and its description."""
 
     usage: str
     does: str
@@ -54,7 +54,7 @@ def _explain(shell: Shell, argument: str) -> None:
 
 
 def _claim(shell: Shell, argument: str) -> ClaimVerification:
-    """Return the claim of the last result that a number or an id means."""
+    """Return the claim of the last result with a number or an id."""
     wanted = f"c{argument}" if argument.isdecimal() else argument
     for claim in shell.claims:
         if claim.claim_id == wanted:
@@ -73,7 +73,7 @@ def _simple(shell: Shell, _argument: str) -> None:
     shell.display.say(f"Verification is {state}")
 
 
-# --- what is asked, and what it reads --------------------------------------------------------
+# --- backend and sources ----------------------------------------------------------------------
 
 
 def _sources(shell: Shell, argument: str) -> None:

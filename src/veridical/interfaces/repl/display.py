@@ -1,4 +1,4 @@
-"""What the shell prints: results as tables or as JSON, messages on stderr."""
+"""Output of the shell: results as tables or as JSON, messages on stderr."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """Prints values for people, or with `json` one JSON document a line."""
+    """Printer of values for people, or with `json` one JSON document a line."""
 
     def __init__(self, *, json: bool = False) -> None:
         self._json = json
@@ -52,7 +52,7 @@ class Display:
             _ending(lambda: print_rich(lambda console: console.print(said, soft_wrap=True)))
 
     def flush(self) -> None:
-        """Write what was printed; `SystemExit` if nobody reads it any more."""
+        """Write the printed output; `SystemExit` if nobody reads it any more."""
         if sys.stdout is not None:
             _ending(lambda: print_text(""))
 

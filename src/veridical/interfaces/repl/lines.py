@@ -1,4 +1,4 @@
-"""Where the shell's lines come from: a terminal with completion and history, or standard input."""
+"""Input of the shell: a terminal with completion and history, or standard input."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _completer(shell: Shell) -> Completer:
 
 
 def completions(shell: Shell, typed: str) -> Iterator[tuple[str, int]]:
-    """Yield what may stand in place of the last characters of what is typed, and of how many."""
+    """Yield completions of the typed text, each with the number of characters it replaces."""
     if not typed.startswith("/"):
         yield from _names(shell, typed)
     elif " " not in typed:
@@ -129,7 +129,7 @@ def _paths(part: str) -> Iterator[tuple[str, int]]:
 
 
 def history_path() -> Path:
-    """Return where lines typed are kept: in `$XDG_STATE_HOME` or `~/.local/state`."""
+    """Return the path of the history: in `$XDG_STATE_HOME` or `~/.local/state`."""
     named = os.environ.get("XDG_STATE_HOME", "")
     base = Path(named) if Path(named).is_absolute() else Path.home() / ".local" / "state"
     return base / "veridical" / "repl_history"
@@ -148,7 +148,7 @@ def _history(shell: Shell) -> History:
 
 
 def private_file(path: Path) -> None:
-    """Make sure that a file exists that only its owner can read: lines hold texts."""
+    """Create a file, unless it exists, and restrict it to its owner: lines hold texts."""
     path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, _PRIVATE_FILE))
     path.chmod(_PRIVATE_FILE)

@@ -1,4 +1,4 @@
-"""The shell: lines of Python with the functions at hand, and commands that begin with a slash."""
+"""Shell: lines of Python with the functions at hand, and commands that begin with a slash."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ FILENAME = "<repl>"
 class Shell(InteractiveConsole):
     """Python's interactive console, with our functions, our display and our commands.
 
-    `sources` are what `/verify` and `llm` read; `claims` and `report` are of the last result.
+    `sources` are the texts that `/verify` and `llm` read; `claims` and `report` are of the last
+    result.
     """
 
     def __init__(self, *, display: Display | None = None, sources: Iterable[Source] = ()) -> None:
@@ -54,7 +55,7 @@ class Shell(InteractiveConsole):
 
     @property
     def waiting(self) -> bool:
-        """Whether a statement has begun and goes on with the next line."""
+        """True if a statement has begun and goes on with the next line."""
         return self._waiting
 
     def take(self, line: str) -> bool:
@@ -77,7 +78,7 @@ class Shell(InteractiveConsole):
             self.take("")
 
     def command(self, line: str) -> None:
-        """Run a command such as `/verify`; what goes wrong is said."""
+        """Run a command such as `/verify`; failures are printed."""
         try:
             commands.run(self, line)
         except VeridicalError as error:
@@ -87,7 +88,7 @@ class Shell(InteractiveConsole):
 
     @contextmanager
     def _shown(self) -> Iterator[None]:
-        """Let expressions print what we print."""
+        """Redirect the output of expressions to our display."""
         before = sys.displayhook
         sys.displayhook = self.keep
         try:
@@ -98,7 +99,7 @@ class Shell(InteractiveConsole):
     # --- results -----------------------------------------------------------------------------
 
     def keep(self, value: object) -> None:
-        """Print a result, and remember what commands refer to."""
+        """Print a result, and remember it for commands."""
         if value is None:
             return
         self.locals["_"] = value
@@ -127,7 +128,7 @@ class Shell(InteractiveConsole):
     # --- errors ------------------------------------------------------------------------------
 
     def showtraceback(self) -> None:
-        """Say what went wrong: our errors without a traceback, others without our frames."""
+        """Print the error: our errors without a traceback, others without our frames."""
         _, error, trace = sys.exc_info()
         if isinstance(error, VeridicalError):
             say("error", error.message, error.hint)
@@ -137,7 +138,7 @@ class Shell(InteractiveConsole):
             _say_theirs(error, trace)
 
     def showsyntaxerror(self, *_args: object, **_options: object) -> None:
-        """Say what is no Python, without frames of the compiler."""
+        """Print the syntax error, without frames of the compiler."""
         error = sys.exc_info()[1]
         if error is not None:
             sys.stderr.write("".join(traceback.format_exception_only(error)))
@@ -161,5 +162,5 @@ def _say_theirs(error: BaseException, trace: TracebackType | None) -> None:
 
 
 def _of_the_shell(frames: Sequence[traceback.FrameSummary]) -> bool:
-    """Say whether the last line that is not ours called a function of ours in a wrong way."""
+    """Return whether the last line that is not ours called a function of ours in a wrong way."""
     return all(Path(frame.filename).name in {"code.py", "shell.py"} for frame in frames)

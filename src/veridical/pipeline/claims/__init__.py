@@ -1,4 +1,4 @@
-"""Text -> claims: sentences with exact offsets, citations, confidence, atomic parts."""
+"""Claim extraction from text: sentences with exact offsets, citations, confidence, conjuncts."""
 
 from veridical.pipeline.claims.antecedents import with_known_names
 from veridical.pipeline.claims.decomposition import decomposition_request, split_for_model

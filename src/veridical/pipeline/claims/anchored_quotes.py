@@ -1,4 +1,4 @@
-"""Where a quote of a text model stands in the answer: in which sentence, beside which claims."""
+"""Places of a text model's quotes in the answer: the sentence, and the claims beside them."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class AnswerSentence:
 
     @cached_property
     def span(self) -> Span:
-        """The stretch of the answer that it covers."""
+        """Stretch of the answer that it covers."""
         # The clauses of a sentence are cut at its joints: together they are the whole of it.
         starts, ends = zip(*((c.span.start, c.span.end) for c in self.claims), strict=True)
         return Span(min(starts), max(ends))
 
     @property
     def asserts(self) -> bool:
-        """Whether there is a claim in it to verify."""
+        """True if there is a claim in it to verify."""
         return any(claim.assertive for claim in self.claims)
 
     @cached_property
@@ -69,7 +69,7 @@ class AnchoredQuote:
 
 
 class QuoteAnchors:
-    """Finds quotes in one piece of the answer."""
+    """Search for quotes in one piece of the answer."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class QuoteAnchors:
         self._cursor = piece.start
 
     def of(self, quote: str) -> list[AnchoredQuote]:
-        """Return the places of a quote; those not before the last claim kept come first."""
+        """Return the places of a quote, the ones before the last kept claim at the end."""
         if len(quote) > _MAX_QUOTE or not facts(quote):
             return []
         marks = find_marks(quote, Span(0, len(quote)), self._ids)
@@ -98,7 +98,7 @@ class QuoteAnchors:
         return sorted(places, key=lambda place: (place.span.start < self._cursor, place.span))
 
     def reached(self, place: AnchoredQuote) -> None:
-        """Look from here on first: claims come in the order of the text."""
+        """Start later searches from this place: claims come in the order of the text."""
         self._cursor = place.sentence.span.start
 
     def _spans(self, text: Normalised, wanted: str) -> Iterator[Span]:
@@ -110,7 +110,7 @@ class QuoteAnchors:
             at, left = text.text.find(wanted, at + 1), left - 1
 
     def _is_whole(self, span: Span) -> bool:
-        """Say whether a span cuts no word in two."""
+        """Return whether a span cuts no word in two."""
         edges = (self._answer[max(0, at - 1) : at + 1] for at in (span.start, span.end))
         return not any(len(_SPACED.findall(edge)) > 1 for edge in edges)
 
@@ -135,16 +135,16 @@ def blanked(text: str, marks: Iterable[Span]) -> str:
 
 
 def _is_inside_word(text: str, span: Span) -> bool:
-    """Say whether what looks like emphasis is part of a word, such as `snake_case`."""
+    """Return whether apparent emphasis is part of a word, such as `snake_case`."""
     before, after = text[max(0, span.start - 1) : span.start], text[span.end : span.end + 1]
     return before.isalnum() and after.isalnum() and "**" not in span.of(text)
 
 
 def shared(one: Span, other: Span) -> int:
-    """Return how many code points two spans share; below 0 how far they are apart."""
+    """Return the number of code points two spans share; below 0, the distance between them."""
     return min(one.end, other.end) - max(one.start, other.start)
 
 
 def within(inner: Span, outer: Span) -> bool:
-    """Say whether the first span lies in the second."""
+    """Return whether the first span lies in the second."""
     return outer.start <= inner.start and inner.end <= outer.end

@@ -1,7 +1,7 @@
-"""Words that point back, `It` or `This plan`, replaced by what they stand for, if that is certain.
+"""Resolution of pronouns and noun phrases (`It`, `This plan`) to names, where it is certain.
 
-Certain is what the sentence before, in the same paragraph, has one candidate for: its subject, with
-no other thing of the same number in it. Else the words stay: a wrong name is worse than none.
+It is certain if the sentence before, in the same paragraph, has one candidate: its subject, with no
+other thing of the same number in it. Else the words stay: a wrong name is worse than none.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _antecedent(pointer: str, before: str) -> str | None:
 
 
 def _is_name(subject: Sequence[Token], *, person: bool) -> bool:
-    """Say whether a subject says by itself what is meant; a person has a name of two words.
+    """Return whether a subject is a name on its own; a person has a name of two words.
 
     The first word of a sentence has a capital anyway, so that one word tells nothing.
     """
@@ -151,7 +151,7 @@ def _is_name(subject: Sequence[Token], *, person: bool) -> bool:
 
 
 def _is_plural(subject: Sequence[Token], verb: Token) -> bool | None:
-    """Say whether a subject is plural, by its verb, else by its words; None if they differ."""
+    """Return whether a subject is plural, by its verb, else by its words; None if they differ."""
     head = next(
         (subject[i - 1] for i, t in enumerate(subject) if i and t.word in PREPOSITIONS), subject[-1]
     )
@@ -169,10 +169,10 @@ def _is_plural(subject: Sequence[Token], verb: Token) -> bool | None:
 
 
 def _has_rival(rest: Sequence[Token], *, plural: bool, person: bool) -> bool:
-    """Say whether what follows the subject names another thing that could be meant.
+    """Return whether the text after the subject names another possible antecedent.
 
-    What a copula says of the subject is the subject, but for a name: "The choice is the Acme".
-    Where and when something is, is no rival.
+    The complement of a copula is the subject itself, but for a name: "The choice is the Acme". A
+    place or a time is no rival.
     """
     adjunct = rest[0].word in _COPULAS
     if adjunct and any(token.word == "the" or token.text[0].isupper() for token in rest[1:2]):
@@ -188,7 +188,7 @@ def _has_rival(rest: Sequence[Token], *, plural: bool, person: bool) -> bool:
 
 
 def _may_be_meant(token: Token, *, plural: bool, person: bool) -> bool:
-    """Say whether a word opens, or is, a thing of the number in question."""
+    """Return whether a word opens, or is, a thing of the number in question."""
     if token.text[0].isupper():
         return True
     if plural:

@@ -1,4 +1,4 @@
-"""Which sentences assert something that can be checked, and which do not."""
+"""Classification of sentences: checkable assertions, and everything else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from veridical.pipeline.claims.lexicon import has_finite_verb, words
 from veridical.pipeline.claims.references import is_reference
 
 _QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
-# What is asserted is that someone asked.
+# The assertion is that someone asked.
 _QUOTED_QUESTION = re.compile(r"\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
 _OPEN_QUESTION = re.compile(
     r"(?:what|who|where|when|why|how|which)(?: \w+)? "
@@ -67,7 +67,7 @@ _TURN = re.compile(
     r"(?:report|say|tell\syou|confirm|inform\syou|add|clarify|state|explain)\sthat\s",
     re.IGNORECASE,
 )
-# What such a turn leaves a greeting: someone is addressed, or it is about the answer itself.
+# Remains of a greeting after such a turn: someone is addressed, or it is about the answer itself.
 _STILL_GREETS = re.compile(
     r"(?:i|we|you|your|my|me|let|have|here|please|happy|glad|who|which|whose|where|when|what|if|as|so|that"
     r"|because|since|unless|while|to|at|in|on|for|from|with|based)\b"
@@ -75,7 +75,7 @@ _STILL_GREETS = re.compile(
     r"|questions?|answers?|requests?|confusion|you|your)\b",
     re.IGNORECASE,
 )
-# A text that ends in one of these, or speaks of one of those, only announces what follows.
+# A text that ends in one of these, or mentions one of them, only announces the text after it.
 _ANNOUNCING = re.compile(
     r"\b(?:follows|below|includes?|included|contains?|supports?|offers?|provides?|are|is|was|were"
     r"|has|have|as|that|by|to|for|of)$",
@@ -92,12 +92,12 @@ _SOURCE_LIST = re.compile(
 
 
 def exclusion(text: str) -> Exclusion | None:
-    """Say why a sentence, already without marks and markup, is not to be verified."""
+    """Return the reason not to verify a sentence, already without marks and markup."""
     return next((reason for applies, reason in _RULES if applies(text)), None)
 
 
 def _is_heading(text: str) -> bool:
-    """Say whether a text is a list of sources, or only announces what follows."""
+    """Return whether a text is a list of sources, or only announces the text after it."""
     if _CITATIONS_ONLY.match(text) or not words(text):
         return True
     if source := _SOURCE_LIST.match(text):
@@ -106,7 +106,7 @@ def _is_heading(text: str) -> bool:
 
 
 def without_greeting(text: str) -> str:
-    """Drop the greeting or apology that a sentence opens with, if an assertion stands behind it."""
+    """Return a sentence without its opening greeting or apology, if an assertion follows it."""
     return _behind_greeting(text) or text if _GREETING.match(text) else text
 
 
@@ -135,7 +135,7 @@ def _is_question(text: str) -> bool:
 
 
 def _says_something(lead_in: str) -> bool:
-    """Say whether a text that ends in a colon asserts anything by itself, such as a number."""
+    """Return whether a text that ends in a colon asserts anything by itself, such as a number."""
     body = lead_in.rstrip(":： ")
     if _ANNOUNCING.search(body) or _PRESENTING.search(body):
         return not announces_only(body)

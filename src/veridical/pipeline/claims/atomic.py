@@ -1,4 +1,4 @@
-"""One sentence -> atomic claims, where its clauses can safely stand alone.
+"""Splitting of a sentence into atomic claims, where its clauses can safely stand alone.
 
 Without a part-of-speech tagger this is conservative: a wrong split is worse than none. Both sides
 of a joint need a subject of their own and a finite verb from a list; a sentence with reported
@@ -49,7 +49,7 @@ def split_clauses(masked: str) -> list[Span]:
 
 
 def is_blocked(tokens: Sequence[Token]) -> bool:
-    """Say whether something governs the whole sentence, so that no part may stand alone."""
+    """Return whether something governs the whole sentence, so that no part may stand alone."""
     if not tokens or tokens[0].word in PREPOSITIONS | SUBORDINATORS:
         return True
     if any(token.text == ":" and not token.protected for token in tokens):
@@ -61,7 +61,7 @@ def is_blocked(tokens: Sequence[Token]) -> bool:
 
 
 def governs(tokens: Sequence[Token]) -> bool:
-    """Say whether a subordinate clause may still be open at the end of `tokens`."""
+    """Return whether a subordinate clause may still be open at the end of `tokens`."""
     return any(token.word in _LEFT_BLOCKERS for token in tokens)
 
 

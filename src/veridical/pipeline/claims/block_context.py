@@ -1,4 +1,4 @@
-"""What surrounds a block: the lead-in above a bullet, the list of sources it stands in."""
+"""Surroundings of a block: the lead-in above a bullet, the list of sources around it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_LEAD_IN = 200
 
 @dataclass(frozen=True, slots=True)
 class BlockContext:
-    """A block, the lead-in it continues ("The symptoms are:") and whether it lists a source."""
+    """Block, the lead-in it continues ("The symptoms are:") and whether it lists a source."""
 
     block: TextBlock
     lead_in: str = field(default="", repr=False)
@@ -40,7 +40,7 @@ class _LeadIn:
 
 
 def places(text: str) -> Iterator[BlockContext]:
-    """Yield the blocks of `text`, each with what surrounds it."""
+    """Yield the blocks of `text`, each with its surroundings."""
     open_: list[_LeadIn] = []
     in_sources = False
     for block in parse_blocks(text):

@@ -1,4 +1,4 @@
-"""Text -> blocks: the Markdown structure that decides where sentences cannot run on."""
+"""Parsing of text into blocks: the Markdown structure that decides where sentences end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A stretch that holds whole sentences, without its list, heading or quote mark.
+    """Stretch that holds whole sentences, without its list, heading or quote mark.
 
     `depth` is the column of a bullet's text and -1 elsewhere. `header` holds the column names of a
     table row, `label` the label of a footnote or link definition.
@@ -33,14 +33,14 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What one construct yielded, and the line at which the next one starts."""
+    """Output of one construct, and the line at which the next one starts."""
 
     blocks: list[TextBlock]
     resume: int
 
 
 TABLE_MARKS = "|-:=+ \t"
-"""What a line of a table may consist of and still hold no cell."""
+"""Possible characters of a line of a table that holds no cell."""
 
 _RULE = re.compile(r"([-*_=])(?:[ \t]*\1){2,}$")
 _ATX = re.compile(r"#{1,6}(?:[ \t]+|$)")
@@ -94,7 +94,7 @@ def _next_step(text: str, lines: Sequence[Line], index: int) -> _Step:
 
 
 def _fenced(lines: Sequence[Line], index: int, closing: int | None) -> _Step:
-    """Take a fence, with what it holds if that is code, and the sentence behind its mark."""
+    """Parse a fence, with its content if that is code, and the sentence behind its mark."""
     line = lines[index]
     blocks: list[TextBlock] = []
     if info := info_of(line):
@@ -195,7 +195,7 @@ def _prose(text: str, lines: Sequence[Line], index: int) -> _Step:
 
 
 def _is_title(lines: Sequence[Line], index: int) -> bool:
-    """Say whether a lone line is a heading: underlined, or wholly bold."""
+    """Return whether a lone line is a heading: underlined, or wholly bold."""
     if _BOLD_TITLE.match(lines[index].content):
         return True
     if index + 1 == len(lines) or lines[index + 1].blank_before:
@@ -204,7 +204,7 @@ def _is_title(lines: Sequence[Line], index: int) -> bool:
 
 
 def _continues(lines: Sequence[Line], index: int) -> bool:
-    """Say whether a line belongs to the paragraph or list item of the line before it."""
+    """Return whether a line belongs to the paragraph or list item of the line before it."""
     line = lines[index]
     if line.blank_before or line.quoted != lines[index - 1].quoted:
         return False
@@ -224,7 +224,7 @@ def _continues(lines: Sequence[Line], index: int) -> bool:
 
 
 def _interrupts(previous: Line, mark: re.Match[str]) -> bool:
-    """Say whether a list mark starts an item: a number may be the end of a wrapped sentence."""
+    """Return whether a list mark starts an item: a number may be the end of a wrapped sentence."""
     number = mark["number"]
     if number is None or int(number) == 1:
         return True

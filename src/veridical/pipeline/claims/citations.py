@@ -1,7 +1,7 @@
-"""Citation marks: where they stand, and which ids they name.
+"""Citation marks: their places, and the ids that they name.
 
-Which sources exist is not known here, so a bracket is a citation when its content looks like an id,
-equals one of the `known` ids, or is written in the manner of those. Code in backticks holds none.
+The existing sources are not known here, so a bracket is a citation when its content looks like an
+id, equals one of the `known` ids, or is written in the same style. Code in backticks holds none.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SPEAKING = ("according to ", "as ", "based on ", "see ", "per ", "cf")
 _BRACKETED = re.compile(r"\[(?P<content>[^\[\]\n]{1,60})\](?!\()")
 _AT_AN_END = re.compile(r"\s*(?:[.,;:!?)\[|]|$)|\s+(?:and|then|but|while)\b", re.MULTILINE)
 _WORDY = re.compile(r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,}){0,3}$")
-# What editors put in brackets, in whatever style the ids are.
+# Insertions of editors in brackets, in whatever style the ids are.
 _EDITORIAL = re.compile(
     r"(?:sic|notes?|edit(?:ed)?|citation needed|emphasis (?:added|mine)|omitted|redacted|translated"
     r"|laugh(?:s|ing|ter)?|applause|pause|inaudible|unclear|music|crosstalk|image|figure|table|link"
@@ -101,7 +101,7 @@ _LENS = re.compile(r"(?P<id>[^†]+)†(?P<name>.*)$")
 _GENERIC_ANCHOR = re.compile(
     r"(?:source|src|link|ref|reference|citation|cite|here)?s?$|.*†", re.IGNORECASE
 )
-# What a subscript, an interval or a list literal follows.
+# Context before a subscript, an interval or a list literal.
 _INDEXED = re.compile(
     r"(?:\b(?:[a-zA-Z]|arr|array|list|vec|args|argv|data|items?|nums?|matrix|dict|tuple|str)"
     r"|\w_\w*|[a-z][A-Z]\w*|\))\Z"
@@ -115,7 +115,7 @@ _OPERATOR = re.compile(r"\s*=[^>]|\s*[+*/<^]\s*\w|\.\w|\(")
 
 @dataclass(frozen=True, slots=True)
 class CitationMark:
-    """A citation mark or a link: the ids it names, and the words of it that stay in the claim."""
+    """Citation mark or link: the ids it names, and the words of it that stay in the claim."""
 
     span: Span
     refs: tuple[CitationRef, ...] = ()
@@ -137,7 +137,7 @@ def find_marks(text: str, span: Span, known: Collection[str] = ()) -> list[Citat
 
 
 def alike(text: str, known: Collection[str]) -> frozenset[str]:
-    """Return the brackets, `[energy]`, that are written as those are that cite known ids in words.
+    """Return the brackets, `[energy]`, in the style of the ones that cite known ids in words.
 
     Nothing unless the text cites such a one in brackets.
     """
@@ -158,7 +158,7 @@ def alike(text: str, known: Collection[str]) -> frozenset[str]:
 
 
 def _look(words: str) -> tuple[bool, int]:
-    """Return what ids in words have in common: a capital or none, one word or several."""
+    """Return the common style of ids in words: a capital or none, one word or several."""
     return words[:1].isupper(), min(2, len(re.split("[ -]", words)))
 
 
@@ -186,7 +186,7 @@ def zero_based(text: str, known: Collection[str]) -> frozenset[str]:
 
 
 def looks_like_id(content: str) -> bool:
-    """Say whether a bracket's content could be the id of a source."""
+    """Return whether a bracket's content could be the id of a source."""
     return (
         bool(_ID.match(content))
         and not _PROSE.match(content)
@@ -232,7 +232,7 @@ def _link(anchor: str, target: str, span: Span) -> CitationMark:
 
 
 def _visible(content: str, known: Collection[str]) -> str:
-    """Drop the zero-width characters of an id, unless a known one has them."""
+    """Return an id without its zero-width characters, unless a known one has them."""
     return content if content in known else _INVISIBLE.sub("", content)
 
 
@@ -252,7 +252,7 @@ def _bracket_ids(
 def _is_code_or_maths(
     ids: list[str], text: str, match: re.Match[str], known: Collection[str]
 ) -> bool:
-    """Say whether numbers in brackets are a subscript, an interval or a list literal."""
+    """Return whether numbers in brackets are a subscript, an interval or a list literal."""
     numeric = all(each.isdecimal() for each in ids)
     if not ids or not numeric:
         return False
@@ -343,7 +343,7 @@ def _paren_ids(content: str, known: Collection[str]) -> list[str]:
 
 
 def _is_sibling(content: str, known: Collection[str]) -> bool:
-    """Say whether an id differs from a known one in its number or its one letter: S9 from S1."""
+    """Return whether an id differs from a known one in its number or its one letter: S9 from S1."""
     return not content.isdecimal() and _series(content) in map(_series, known)
 
 

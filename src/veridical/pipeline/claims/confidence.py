@@ -1,4 +1,4 @@
-"""How sure the answer says it is of a claim."""
+"""Stated confidence of the answer in a claim."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _ATTRIBUTIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A confidence found in a text, and the text without the phrase that stated it."""
+    """Confidence found in a text, and the text without the phrase that stated it."""
 
     confidence: Confidence | None
     rest: str = field(repr=False)

@@ -1,8 +1,8 @@
-"""Claims by a text model: what it is asked, and what of its reply holds.
+"""Claim decomposition by a text model: the request, and the parsing of the reply.
 
-The rules take the answer apart first, and theirs is the last word on what is an assertion, what
-is cited and how sure the answer is. The model makes claims smaller and lets each stand on its own;
-each is anchored to its place in the answer (`places`), and what holds is taken over (`merging`).
+The rules take the answer apart first, and they decide finally about assertions, citations and the
+confidence of the answer. The model makes claims smaller and lets each stand on its own; each is
+anchored to its place in the answer (`anchored_quotes`), and valid ones are kept (`merging`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PIECE = 1500
 """Characters of an answer that go to the model at once, in whole sentences; one may be longer."""
 MAPPED_SOURCES = 20
-"""With more sources than this, the model is not asked which of them a claim rests on."""
+"""Maximum number of sources with which the model is asked for the sources of a claim."""
 
 _BEFORE = 400
 _EXCERPT = 200
@@ -60,9 +60,9 @@ _MAPPED_SHAPE = '{"claim": "...", "quote": "...", "evidence": [ids of the source
 
 @dataclass(frozen=True, slots=True)
 class AnswerChunk:
-    """A stretch of the answer that is put to the model; `before` is what it reads along with it.
+    """Stretch of the answer that is put to the model; `before` is its context.
 
-    Its sentences are those from number `first` to `last`; `limit` is how many claims it may have.
+    Its sentences have the numbers `first` to `last`; `limit` is the maximum number of its claims.
     """
 
     span: Span
@@ -74,18 +74,18 @@ class AnswerChunk:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A claim as the model wrote it; `evidence` are ids as it wrote them."""
+    """Claim as the model wrote it; `evidence` are ids as it wrote them."""
 
     text: str = field(repr=False)
     quote: str = field(repr=False)
     evidence: tuple[str, ...] = field(default=(), repr=False)
 
 
-# --- what is asked ---------------------------------------------------------------------------
+# --- request ---------------------------------------------------------------------------------
 
 
 def split_for_model(rules: ClaimSet) -> tuple[AnswerChunk, ...]:
-    """Return the pieces of an answer to be put to a model: whole sentences, all that assert.
+    """Return the pieces of an answer to be put to a model: whole sentences, all assertions.
 
     `rules` are the claims that the rules found in it.
     """
@@ -101,10 +101,10 @@ def split_for_model(rules: ClaimSet) -> tuple[AnswerChunk, ...]:
 def decomposition_request(
     answer: str, piece: AnswerChunk, sources: Mapping[str, str], *, max_tokens: int
 ) -> TextRequest:
-    """Return what to ask about a piece of an answer.
+    """Return the request for the claims of a piece of an answer.
 
-    With several `sources`, texts by id, the model is also asked which of them a claim rests on: a
-    hint, for it reads only how they begin.
+    With several `sources`, texts by id, the model is also asked for the sources that support a
+    claim: a hint, because it reads only their beginnings.
     """
     mapped = _is_mapped(sources)
     user = _SOURCES.format(sources=_beginnings(sources)) if mapped else ""
@@ -154,14 +154,14 @@ def _schema(piece: AnswerChunk, ids: Collection[str]) -> dict[str, object]:
     }
 
 
-# --- what is answered ------------------------------------------------------------------------
+# --- reply -----------------------------------------------------------------------------------
 
 
 def parse_decomposition(reply: str, limit: int) -> tuple[Proposal, ...]:
-    """Return the claims of a model's reply, none of them looked up yet.
+    """Return the claims of a model's reply, none of them anchored yet.
 
-    `EvidenceSchemaError` unless it is one strict JSON value of the shape that was asked for, with
-    at most `limit` claims.
+    `EvidenceSchemaError` unless it is one strict JSON value of the requested shape, with at most
+    `limit` claims.
     """
     found = parse_evidence_json(reply).obj
     if not isinstance(found, dict) or found.keys() != {"claims"}:

@@ -1,4 +1,4 @@
-"""Ends of sentences that nupunkt does not see.
+"""Ends of sentences that nupunkt misses.
 
 Its list of abbreviations was learnt from legal and scanned text and holds ordinary words (`enter`,
 `fish`, `car`, `Grenada`) and units (`kg`, `h`); it takes "B and C. He" for an initial; and it knows
@@ -61,7 +61,7 @@ def missed_ends(text: str) -> Iterator[int]:
 
 
 def _is_word(word: str) -> bool:
-    """Say whether a lower-case word before a full stop is a word and no abbreviation."""
+    """Return whether a lower-case word before a full stop is a word and no abbreviation."""
     if len(word) <= 3:  # noqa: PLR2004 -- most abbreviations are that short
         return word in _SHORT_WORDS
     return word not in _ABBREVIATIONS

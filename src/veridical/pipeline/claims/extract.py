@@ -1,4 +1,4 @@
-"""Text -> claims, by rules."""
+"""Claim extraction from an answer by rules."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _MAYBE_ASSERTIVE = frozenset({None, Exclusion.HEDGED})
 def extract_claims(
     answer: str, known_ids: Collection[str] = (), question: str | None = None
 ) -> ClaimSet:
-    """Return the claims of an answer, in text order, those not to be verified included.
+    """Return all claims of an answer, in text order, excluded ones too.
 
     A bracket whose content equals one of `known_ids` is a citation, whatever it looks like. A bold
-    line that opens the answer to a `question`, or is all of an answer, may be what it says.
+    line that opens the answer to a `question`, or is all of an answer, may be a statement.
     """
     known = frozenset(known_ids)
     known |= zero_based(answer, known) | alike(answer, known)
@@ -55,7 +55,7 @@ def extract_claims(
 
 
 def _named(sentences: Sequence[_Sentence]) -> Iterator[Claim]:
-    """Yield the claims, with what their first words point back to in the sentence before."""
+    """Yield the claims, with the antecedents of their first words in the sentence before."""
     before, paragraph = "", Span(0, 0)
     for sentence in sentences:
         claims = sentence.claims()
@@ -68,7 +68,7 @@ def _named(sentences: Sequence[_Sentence]) -> Iterator[Claim]:
 
 
 def _with_name(claim: Claim, before: str) -> Claim:
-    """Put the name in place of the word that points back, in the claim as read and its parts."""
+    """Replace the word that points back by the name, in the claim as read and its parts."""
     if not claim.assertive:
         return claim
     name = resolve(claim.text, before)
@@ -87,9 +87,9 @@ def _with_name(claim: Claim, before: str) -> Claim:
 
 
 def sentence_parts(claim: str) -> tuple[Part, ...]:
-    """Return the sentences of a claim that is taken as it stands: those that assert something.
+    """Return the sentences of a claim that is taken as it stands: assertions only.
 
-    None of a claim that is one sentence.
+    Empty for a claim of one sentence.
     """
     spans = split_sentences(claim)
     if len(spans) == 1:
@@ -121,7 +121,7 @@ def _spans(answer: str, place: BlockContext, known: frozenset[str]) -> list[Span
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence of the answer; the offsets of `marks` are into `prose`."""
+    """Sentence of the answer; the offsets of `marks` are into `prose`."""
 
     place: BlockContext
     span: Span
@@ -156,7 +156,7 @@ class _Sentence:
         return block.label in self.footnotes.targets or is_reference(text, marked=marked)
 
     def _states(self, title: str) -> bool:
-        """Say whether a title is true or false: by its verb, its value, or as an answer."""
+        """Return whether a title is true or false: by its verb, its value, or as an answer."""
         bold = self.prose.startswith(("**", "__"))
         answers = self.answers and bold and may_answer(title)
         announced = without_announcement(title)
@@ -276,7 +276,7 @@ def _one_line(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Drop what states a confidence or announces an assertion."""
+    """Return a text without the words that state a confidence or announce an assertion."""
     rest = find_confidence(text).rest
     text = capitalised(rest) if rest != text else text
     text = without_announcement(without_tag(text))
@@ -285,7 +285,7 @@ def _bare(text: str) -> str:
 
 
 def _as_sentence(text: str, *, alone: bool) -> str:
-    """Give a clause that is no longer part of its sentence a capital and a full stop."""
+    """Return a clause that is no longer part of its sentence with a capital and a full stop."""
     if alone or not text:
         return text
     text = capitalised(text)

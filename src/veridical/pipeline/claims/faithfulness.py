@@ -1,8 +1,8 @@
-"""Whether a claim that a text model wrote says what its place in the answer says.
+"""Faithfulness of a text model's claim to its place in the answer.
 
-By words alone, and strictly: a model that takes an answer apart has no need of words that are not
-there. What this lets through is put together from words of one sentence, in their order, with names
-from before it in place of pronouns; what it holds back the rules put back.
+The check is lexical and strict: a model that takes an answer apart needs no new words. An accepted
+claim is put together from words of one sentence, in their order, with names from the text before it
+in place of pronouns; the rules put rejected claims back.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _GRAMMAR = (
 )
 _NOT = "!not"
 _REACH = 3
-"""How many words behind it a negation or a qualifier may still be about."""
+"""Maximum distance in words between a negation or qualifier and a word in its scope."""
 _ENDINGS = ("ing", "ed", "ly", "es", "s", "e")
 _SHORTEST_STEM = 3
 
 
 def facts(text: str) -> tuple[str, ...]:
-    """Return what a text is compared by: its words but for those of grammar, in order.
+    """Return the comparison form of a text: its words but for function words, in order.
 
     Words without their endings, numbers, dates and units by value, any negation as one sign.
     """
@@ -67,22 +67,22 @@ def facts(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The facts of a sentence, and of what stands before it."""
+    """Facts of a sentence, and of the text before it."""
 
     sentence: frozenset[str] = field(repr=False)
     before: frozenset[str] = field(repr=False)
 
     def has(self, fact: str) -> bool:
-        """Say whether a claim of the sentence may have it: numbers do not come from elsewhere."""
+        """Return whether a claim of the sentence may have it: numbers only from the sentence."""
         return fact in self.sentence or (fact in self.before and not _is_critical(fact))
 
 
 def is_faithful(claim: str, quote: str, vocabulary: Vocabulary) -> bool:
-    """Say whether a claim says no more, and nothing else, than the `quote` of its sentence.
+    """Return whether a claim says no more, and nothing else, than the `quote` of its sentence.
 
-    Its words are those of the sentence, most of them of the quote and these in the quote's order;
-    only words that are no number, negation or qualifier may come from the text before. It leaves
-    out no negation, qualifier, condition or reporting verb of what it repeats.
+    Its words are in the sentence, most of them in the quote and these in the quote's order; only
+    words that are no number, negation or qualifier may come from the text before. It leaves out no
+    negation, qualifier, condition or reporting verb of the repeated part.
     """
     said, quoted = facts(claim), facts(quote)
     if not any(fact != _NOT for fact in said):
@@ -95,7 +95,7 @@ def is_faithful(claim: str, quote: str, vocabulary: Vocabulary) -> bool:
 
 
 def lacks(text: str, claims: Collection[str]) -> bool:
-    """Say whether a text has anything that none of the claims has."""
+    """Return whether a text has anything that none of the claims has."""
     said = frozenset(fact for claim in claims for fact in facts(claim))
     return not said.issuperset(facts(text))
 
@@ -123,7 +123,7 @@ def _is_critical(fact: str) -> bool:
 
 
 def _in_order(said: Sequence[str], quoted: Sequence[str]) -> bool:
-    """Say whether the words of the quote that a claim has are in it in the quote's order."""
+    """Return whether the words of the quote that a claim has are in it in the quote's order."""
     shared = (Counter(said) & Counter(quoted)).total()
     return _common(said, quoted) == shared
 
@@ -141,7 +141,7 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def _drops_a_governor(said: Sequence[str], quoted: Sequence[str]) -> bool:
-    """Say whether a claim repeats what something governs in the quote, but not what governs it."""
+    """Return whether a claim repeats a governed phrase of the quote without its governor."""
     missing = Counter(quoted) - Counter(said)
     for index, fact in enumerate(quoted):
         if fact not in missing or fact[0] not in "!~":

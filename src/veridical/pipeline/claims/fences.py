@@ -1,7 +1,7 @@
-"""Code fences: which lines are code, and which only look like it.
+"""Code fences: the lines that are code, and the lines that only look like it.
 
-A fence that is never closed is ordinary text, and so is what stands in a fence of prose:
-```` ```markdown ````, or one without a language around the whole answer.
+A fence that is never closed is ordinary text, and so is the content of a fence of prose: ````
+```markdown ````, or one without a language around the whole answer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _MIN_SENTENCE = 2
 
 @dataclass(frozen=True, slots=True)
 class Fences:
-    """`code` leads from the line that opens code to the one that closes it; `marks` are skipped."""
+    """Fences of an answer: `code` maps the opening line of code to the closing one.
+
+    `marks` are the lines of fences that are skipped.
+    """
 
     code: Mapping[int, int]
     marks: frozenset[int]
@@ -45,7 +48,7 @@ def read_fences(lines: Sequence[Line]) -> Fences:
 
 
 def info_of(line: Line) -> tuple[ClaimKind, Span] | None:
-    """Return what stands behind a fence's mark; None if it is nothing or a language."""
+    """Return the text behind a fence's mark; None if it is empty or a language."""
     match = FENCE.match(line.content)
     info = match["info"].strip() if match else ""
     if _LANGUAGE.match(info):
@@ -56,7 +59,7 @@ def info_of(line: Line) -> tuple[ClaimKind, Span] | None:
 
 
 class _Pairing:
-    """The walk over the fences; `prose` holds the fences of prose that are open."""
+    """State of the pairing of fences; `prose` holds the fences of prose that are open."""
 
     def __init__(self, lines: Sequence[Line], found: Mapping[int, re.Match[str]]) -> None:
         self.lines = lines
@@ -117,7 +120,7 @@ def _longest_closers(lines: Sequence[Line], found: Mapping[int, re.Match[str]]) 
 def _unwrapped(
     code: dict[int, int], marks: frozenset[int], found: Mapping[int, re.Match[str]], length: int
 ) -> Fences:
-    """Take a fence without a language off that stands around the whole answer."""
+    """Remove a fence without a language that stands around the whole answer."""
     if code.get(0) == length - 1 and not found[0]["info"].strip():
         return Fences({}, marks | {length - 1})
     return Fences(code, marks)

@@ -1,4 +1,4 @@
-"""Footnote and link definitions: which source a label such as `[^1]` stands for."""
+"""Footnote and link definitions: the sources of labels such as `[^1]`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Footnotes:
-    """The ids that labels stand for; a label that is the id of a source stands for itself."""
+    """Mapping of labels to ids; a label that is the id of a source maps to itself."""
 
     targets: Mapping[str, tuple[str, ...]]
 
     def resolve(self, label: str) -> tuple[str, ...]:
-        """Return the ids that `label` stands for."""
+        """Return the ids of `label`."""
         return self.targets.get(label, (label,))
 
 
 def read_footnotes(text: str, known: Collection[str]) -> Footnotes:
-    """Collect the definitions that name nothing but sources."""
+    """Return the definitions that name nothing but sources."""
     if "]:" not in text:
         return Footnotes({})
     targets: dict[str, tuple[str, ...]] = {}

@@ -48,7 +48,7 @@ _FUNCTION_WORDS = (
     | SUBORDINATORS
     | {"and", "or", "but", "not"}
 )
-# What only announces what follows: "are as follows", "has the following 3 features".
+# Phrases that only announce: "are as follows", "has the following 3 features".
 _ANNOUNCES = re.compile(
     r"(?:(?:(?:^|\s)(?:is|are|was|were|as|here|below|includes?|included|contains?|supports?|offers?"
     r"|provides?|follows|has|have|that|by|to|for|of))+"
@@ -60,18 +60,18 @@ _ANNOUNCES = re.compile(
     r"|factors?|aspects?|features?)(?:\s[\w-]{1,30}){0,4})$",
     re.IGNORECASE,
 )
-# How far before the colon to look for what announces.
+# Distance before the colon in which such a phrase is searched.
 _REACH = 300
 
 
 _KEY_VALUE = re.compile(r"(?P<key>[^\W\d_][^:;.!?]{0,60}):\s+(?P<value>\S.*)$")
-# What numbers a part of a text rather than naming a property: "Part 2: Methods".
+# Labels that number a part of a text rather than naming a property: "Part 2: Methods".
 _STRUCTURAL = re.compile(
     r"(?:step|part|chapter|section|phase|stage|figure|fig|table|appendix|option|example|case|lesson"
     r"|unit|module|topic|question|point|day|week|tip|note|q|problem|task|exercise|method|reason)\b",
     re.IGNORECASE,
 )
-# Words of titles: what has one names a section and states nothing.
+# Words of titles: a title with one names a section and states nothing.
 _TITLE_WORD = re.compile(
     r"\b(?:overview|introduction|intro|summary|background|details?|explanations?|analysis|answers?"
     r"|discussions?|examples?|results?|methods?|conclusions?|guide|steps?|features?|benefits?"
@@ -84,7 +84,7 @@ _MAX_ANSWER_WORDS = 8
 
 
 def asserts(text: str) -> bool:
-    """Say whether a title has a finite verb and enough content to be true or false."""
+    """Return whether a title has a finite verb and enough content to be true or false."""
     body = _NUMBERING.sub("", text, count=1)
     body = without_question(body)
     found = words(body)
@@ -97,7 +97,7 @@ def asserts(text: str) -> bool:
 
 
 def states_value(text: str, *, bold: bool) -> bool:
-    """Say whether a title gives a property its value: `Dosage: 5000 mg`.
+    """Return whether a title gives a property its value: `Dosage: 5000 mg`.
 
     In a heading the value is a figure; in a bold line it may be a word, such as a name.
     """
@@ -109,13 +109,13 @@ def states_value(text: str, *, bold: bool) -> bool:
 
 
 def may_answer(text: str) -> bool:
-    """Say whether a bold line may be the whole answer to a question: `Paris`, `12 %`."""
+    """Return whether a bold line may be the whole answer to a question: `Paris`, `12 %`."""
     is_short = 0 < len(words(text)) <= _MAX_ANSWER_WORDS
     return is_short and not _TITLE_WORD.search(text) and not text.endswith((":", "："))
 
 
 def without_question(title: str) -> str:
-    """Cut a title before the question that it names, if it has one."""
+    """Return a title up to the question that it names, if it has one."""
     question = _INDIRECT.search(title)
     if question is None or "," in title[question.end() :]:
         return title
@@ -123,13 +123,13 @@ def without_question(title: str) -> str:
 
 
 def announces_only(lead_in: str) -> bool:
-    """Say whether a lead-in, without its colon, asserts nothing but that something follows."""
+    """Return whether a lead-in, without its colon, asserts nothing but that something follows."""
     head, tail = lead_in[:-_REACH], lead_in[-_REACH:]
     return not asserts(head + _ANNOUNCES.sub("", tail))
 
 
 def has_main_verb(text: str) -> bool:
-    """Say whether a listed verb follows a word and does not look like a noun or a participle."""
+    """Return whether a listed verb follows a word and does not look like a noun or a participle."""
     found = words(text)
     return any(_is_verb(found, index) for index in range(1, len(found)))
 
@@ -146,7 +146,7 @@ def _is_verb(found: list[str], index: int) -> bool:
 
 
 def _governs(found: list[str], index: int) -> bool:
-    """Say whether what stands around a word that may be a noun or a participle makes it a verb."""
+    """Return whether the words around a possible noun or participle make it a verb."""
     word, before = found[index].lower(), found[index - 1].lower()
     after = found[index + 1].lower() if index + 1 < len(found) else ""
     if before in PRONOUNS - DETERMINERS or after in DETERMINERS or after[:1].isdigit():
@@ -159,7 +159,7 @@ def _governs(found: list[str], index: int) -> bool:
 
 
 def _takes_object(found: list[str], index: int) -> bool:
-    """Say whether a word like `causes` stands between a mass noun and a thing in lower case."""
+    """Return whether a word like `causes` stands between a mass noun and a thing in lower case."""
     subject, after = found[index - 1], found[index + 1 : index + 2]
     return (
         found[index][0].islower()

@@ -1,11 +1,10 @@
 """Hedged statements: the author does not commit to them.
 
 `may` hedges before a state ("may be red", "may have been"), and before an event without an object
-or a figure ("prices may rise"). Else it speaks of permission ("guests may smoke indoors") or of a
-risk that is stated ("may cause liver failure in 10 % of patients"), and these are assertions, as is
-what someone `can` or `could` do. A hedge that someone else is reported to have made, or that stands
-in a subordinate clause or a quotation, does not hedge the main clause; nor does one in another
-clause.
+or a figure ("prices may rise"). Else it is a permission ("guests may smoke indoors") or a stated
+risk ("may cause liver failure in 10 % of patients"), and these are assertions, as is an ability
+(`can`, `could`). A hedge that is reported of someone else, or that stands in a subordinate clause
+or a quotation, does not hedge the main clause; nor does one in another clause.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ _HINTS = (
     *("chance", "possibility", "sure", " think", " believe", " guess", " suppose", " assume"),
     *(" suspect", " imagine"),
 )
-# How far around a hedge to look for what governs it; without a bound, time grows with the square.
+# Distance around a hedge in which its governor is searched; without a bound, time is quadratic.
 _REACH = 300
 _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
-# The verb that `may` governs, and what follows it in its clause.
+# The verb that `may` governs, and the rest of its clause.
 _GOVERNED = re.compile(
     r"may (?:(?:also|sometimes|occasionally|rarely|often|even|still|in turn) ){0,2}"
     r"(?P<verb>(?!not\b)[a-z][a-z-]*)\b(?P<rest>[^.;:!?]{0,200})"
@@ -73,7 +72,7 @@ _RELATIONS = word_set(
     "caused related linked associated connected involved affected based biased inclined interested"
     " concerned located situated supposed needed required expected hundred found left lost meant"
 )
-# Verbs of states and of what happens by itself: nobody is allowed to do that.
+# Verbs of states and of events without an agent: nobody is allowed to do that.
 _NOT_DONE = word_set(
     "have seem appear look sound become remain exist belong consist contain know think believe want"
     " need like feel understand remember mean matter depend vary differ rise fall rain snow happen"
@@ -87,7 +86,7 @@ _FIGURE = re.compile(
     r"\d|%|\b(?:percent|per cent|rare(?:ly)?|common(?:ly)?|half|thirds?|quarters?)\b"
     r"|\bin (?:some|most|many|few|severe|extreme|certain) (?:cases|people|patients|users)\b"
 )
-# Those who can be allowed something: "guests may smoke".
+# Agents that can be allowed something: "guests may smoke".
 _PERSON = re.compile(
     r"\b(?:[a-z]+(?:ees|ers|ors|ists|ants|ents)|guests?|people|persons?|adults?|child(?:ren)?|wo?men"
     r"|staff|citizens?|pupils?|pets|dogs|members?|everyone|everybody|he|she|we|they|families|minors)"
@@ -107,14 +106,14 @@ _REPORTED = re.compile(
     r"|predict(?:s|ed)?|fear(?:s|ed)|expect(?:s|ed)?|according to)\b",
     re.IGNORECASE,
 )
-# Where another clause begins, and how one begins that depends on the rest.
+# Starts of another clause, and of one that depends on the rest.
 _JOINT = re.compile(r"(?:;|, (?:and|but|yet|while|whereas)) ", re.IGNORECASE)
 _DEPENDENT = re.compile(
     r"(?:if|unless|when|whether|because|since|so|as|although|though|while|not|only|that|which|who|to"
     r"|therefore|thus|hence|then|I|we|you)\b",
     re.IGNORECASE,
 )
-# A relative clause that belongs to the subject, and what may not come after its comma.
+# A relative clause that belongs to the subject, and words that may not come after its comma.
 _RELATIVE = re.compile(r"(?P<comma>,)?\s(?:which|who|whose|whom|that|where)\s(?P<inner>[^,;:]*)$")
 _NOT_MAIN = re.compile(
     r"(?:and |or |but )?(?:which|who|whose|whom|that|where|because|since|if|although|though|while"
@@ -134,7 +133,7 @@ _SUBORDINATE = re.compile(
 
 
 def is_hedged(text: str) -> bool:
-    """Say whether the main clause of a sentence is hedged."""
+    """Return whether the main clause of a sentence is hedged."""
     if not has_any(text, _HINTS):
         return False
     bare = _QUOTED.sub(lambda match: " " * len(match[0]), text)
@@ -142,7 +141,7 @@ def is_hedged(text: str) -> bool:
 
 
 def _asserts_elsewhere(text: str) -> bool:
-    """Say whether a clause without a hedge asserts: `It may be red, but it collapsed in 2001`."""
+    """Return whether a clause without a hedge asserts: `It may be red, but it fell in 2001`."""
     joints = [*_JOINT.finditer(text)]
     starts = [0, *(joint.end() for joint in joints)]
     ends = [*(joint.start() for joint in joints), len(text)]
@@ -180,7 +179,7 @@ def _is_permission(text: str, start: int) -> bool:
 
 
 def _states(text: str, start: int) -> bool:
-    """Say whether `may` stands before what can be allowed, or before a risk that is stated."""
+    """Return whether `may` stands before a possible permission, or before a stated risk."""
     governed = _GOVERNED.match(text, start)
     if governed is None:
         return False
@@ -193,14 +192,14 @@ def _states(text: str, start: int) -> bool:
 
 
 def _is_allowed(rest: str) -> bool:
-    """Say whether `may be` is followed by the participle of what someone does."""
+    """Return whether `may be` is followed by the participle of a human action."""
     passive = _PASSIVE.match(rest)
     done = passive["participle"] if passive else ""
     return (done in _PARTICIPLES or is_regular_past(done)) and done not in _RELATIONS
 
 
 def _is_subordinate(before: str) -> bool:
-    """Say whether the hedge follows a finite clause and a word that opens a subordinate one."""
+    """Return whether the hedge follows a finite clause and a word that opens a subordinate one."""
     openers = list(_SUBORDINATE.finditer(before))
     if not openers:
         return False
@@ -210,7 +209,7 @@ def _is_subordinate(before: str) -> bool:
 
 
 def _is_in_relative_clause(before: str, after: str) -> bool:
-    """Say whether the main verb follows: `The bridge, which may be red, collapsed in 2001`."""
+    """Return whether the main verb follows: `The bridge, which may be red, collapsed in 2001`."""
     relative = _RELATIVE.search(before)
     if relative is None or not before[: relative.start()].strip():
         return False
@@ -223,5 +222,5 @@ def _is_in_relative_clause(before: str, after: str) -> bool:
 
 
 def _asserts(clause: str) -> bool:
-    """Say whether a clause, with the subject before it, has a finite verb and no hedge."""
+    """Return whether a clause, with the subject before it, has a finite verb and no hedge."""
     return has_finite_verb(f"it {clause}") and not _HEDGE.search(clause)

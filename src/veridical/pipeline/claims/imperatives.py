@@ -63,7 +63,7 @@ _FIRST = re.compile(
 
 
 def is_instruction(text: str) -> bool:
-    """Say whether a sentence tells its reader to do something."""
+    """Return whether a sentence tells its reader to do something."""
     body = text
     if adjunct := _ADJUNCT.match(body):
         body = body[adjunct.end() :]

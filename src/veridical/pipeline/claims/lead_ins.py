@@ -10,7 +10,7 @@ import re
 from veridical.pipeline.claims.headings import has_main_verb
 from veridical.pipeline.claims.lexicon import has_finite_verb
 
-# How far behind an opening to look for a verb.
+# Distance behind an opening in which a verb is searched.
 _REACH = 300
 _REMINDER = (
     r"(?:please\s|also,?\s|but\s|and\s|do\s|always\s|just\s){0,3}"
@@ -67,7 +67,7 @@ _ASKS = re.compile(
 
 
 def without_announcement(text: str, *, blank: bool = False) -> str:
-    """Drop `Note that` and its like, or blank it: what it announces is the assertion."""
+    """Return a text without `Note that` and the like, or with them blanked."""
     match = _ANNOUNCEMENT.match(text) or _bare_announcement(text)
     if match is None or match.end() == len(text):
         return text
@@ -81,7 +81,7 @@ def _bare_announcement(text: str) -> re.Match[str] | None:
 
 
 def without_tag(text: str) -> str:
-    """Drop the `, right?` of a statement: it is asserted all the same."""
+    """Return a statement without its `, right?`: it is asserted all the same."""
     tag = _TAG.search(text, max(0, len(text) - 60))
     if tag is None or _ASKS.match(text) or not has_finite_verb(text[: tag.start()]):
         return text

@@ -1,4 +1,4 @@
-"""Closed word classes and the moderate verb lists that stand in for a part-of-speech tagger."""
+"""Closed word classes and the moderate verb lists used in place of a part-of-speech tagger."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def words(text: str) -> list[str]:
 
 
 def has_any(text: str, parts: tuple[str, ...]) -> bool:
-    """Say whether one of some lower-case strings is in a text: far cheaper than a pattern."""
+    """Return whether one of some lower-case strings is in a text: far cheaper than a pattern."""
     lowered = text.lower()
     return any(part in lowered for part in parts)
 
 
 def has_finite_verb(text: str, *, participles: bool = True) -> bool:
-    """Say whether a listed finite verb is in `text`, or an -ed form that may be a participle."""
+    """Return whether a listed finite verb is in `text`, or an -ed form that may be a participle."""
     found = [word.lower() for word in words(text)]
     if any(word in FINITE for word in found):
         return True
@@ -102,5 +102,5 @@ def has_finite_verb(text: str, *, participles: bool = True) -> bool:
 
 
 def is_regular_past(word: str) -> bool:
-    """Say whether a lower-case word looks like a past form in -ed."""
+    """Return whether a lower-case word looks like a past form in -ed."""
     return bool(_PAST_ENDING.match(word)) and word not in {"indeed", "hundred", "need", "speed"}

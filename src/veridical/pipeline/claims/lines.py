@@ -1,4 +1,4 @@
-"""Text -> lines, with block-quote marks taken off."""
+"""Splitting of text into lines, with block-quote marks removed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _TAB = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that is not blank; `start` and `end` leave out indentation and trailing space.
+    """Line that is not blank; `start` and `end` exclude indentation and trailing space.
 
-    `structural` is false for a line that cannot start anything but prose. `hard_break` is true
-    when the line ends in Markdown's forced break: two spaces or a backslash.
+    `structural` is false for a line that cannot start anything but prose. `hard_break` is true when
+    the line ends in Markdown's forced break: two spaces or a backslash.
     """
 
     start: int

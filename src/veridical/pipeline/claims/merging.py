@@ -1,7 +1,7 @@
-"""The claims of a text model and those of the rules, put together: what holds of a reply.
+"""Merging of a text model's claims with the claims of the rules.
 
-Whatever the model leaves out, or gets wrong, the rules put back: no reply makes an answer have
-fewer things to check.
+The rules put back everything that the model leaves out or gets wrong: no reply can reduce the
+number of things to check.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _MAX_CLAIM = 600
 _MAX_TRIED = 3
 _CONTEXT = 2000
-"""Characters before a sentence that may hold what its pronouns mean."""
+"""Characters before a sentence in which the antecedents of its pronouns may stand."""
 
 
 def decompose(
@@ -58,7 +58,7 @@ def decompose(
     replies: Mapping[AnswerChunk, Generated | Unmeasured],
     sources: Collection[str],
 ) -> ClaimSet:
-    """Return the claims of an answer, with those of the model in place of those of the rules.
+    """Return the claims of an answer, with the model's in place of the rules' where they hold.
 
     `rules` are the claims by rules, `replies` the model's to the pieces they were cut into. Every
     span is in the answer, every assertion is covered; never raises for a reply.
@@ -70,7 +70,7 @@ def decompose(
 
 
 class _Run:
-    """One answer, and what came of the model's replies so far."""
+    """One answer, and the results of the model's replies so far."""
 
     def __init__(self, answer: str, rules: ClaimSet, sources: tuple[str, ...]) -> None:
         self._answer = answer
@@ -86,7 +86,7 @@ class _Run:
         self._reasons: list[UnmeasuredReason] = []
 
     def take(self, piece: AnswerChunk, reply: Generated | Unmeasured) -> None:
-        """Take over what holds of the reply to a piece."""
+        """Add the valid claims of the reply to a piece."""
         proposals = _read(reply, piece)
         if isinstance(proposals, UnmeasuredReason):
             self._reasons.append(proposals)
@@ -99,7 +99,7 @@ class _Run:
             self._counts[self._accept(proposal, places)] += 1
 
     def _accept(self, proposal: Proposal, places: QuoteAnchors) -> str:
-        """Keep a claim that holds; return what became of it."""
+        """Keep a claim that holds; return the name of the counter of its outcome."""
         unknown = [each for each in proposal.evidence if each not in self._sources]
         self._counts["unknown_sources"] += len(unknown)
         text = self._worded(proposal.text)
@@ -197,7 +197,7 @@ class _Run:
         kept.append(claim)
         return "kept"
 
-    # --- what the rules put back ---
+    # --- restoring by the rules ---
 
     def result(self, replies: Mapping[AnswerChunk, Generated | Unmeasured]) -> ClaimSet:
         """Return all claims in the order of the text."""
@@ -216,7 +216,7 @@ class _Run:
         return sorted([*kept, *own], key=lambda claim: claim.span)
 
     def _is_needed(self, rule: Claim, made: Sequence[Claim]) -> bool:
-        """Say whether a claim of the rules says something that none of the model's says."""
+        """Return whether a claim of the rules says something that none of the model's says."""
         if not rule.assertive:
             return True
         texts = [claim.text for claim in made if claim.span.overlaps(rule.span)]
@@ -266,7 +266,7 @@ def _read(
 def _with_all_refs(
     sentence: AnswerSentence, made: Sequence[Claim], kept: Sequence[Claim]
 ) -> list[Claim]:
-    """Give what no claim cites any more to the last claim before it: no citation gets lost."""
+    """Add citations that no claim has any more to the last claim before: none gets lost."""
     claims = sorted(made, key=lambda claim: claim.span)
     cited = {ref for claim in (*claims, *kept) for ref in claim.citations}
     for ref in sentence.refs:

@@ -1,4 +1,4 @@
-"""The conjuncts of a claim: clauses, or what shares its subject, made to stand alone."""
+"""Conjuncts of a claim: clauses, or phrases with a shared subject, made to stand alone."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _SURELY_VERBS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Conjunct:
-    """The stretches whose texts, joined, make the conjunct; the last is its own, `span`."""
+    """Stretches whose texts, joined, make the conjunct; the last is its own, `span`."""
 
     shared: tuple[Span, ...]
     span: Span
@@ -105,7 +105,7 @@ def _clauses(masked: str, clause: Span, protected: Sequence[Span]) -> list[Conju
 
 
 def _are_clauses(left: Sequence[Token], right: Sequence[Token]) -> bool:
-    """Say whether both have a subject and a verb, and neither hangs on the other."""
+    """Return whether both have a subject and a verb, and neither hangs on the other."""
     first, second = clause_verb(left), clause_verb(right)
     if first is None or second is None or governs(left) or is_past(right[0].word):
         return False
@@ -115,7 +115,7 @@ def _are_clauses(left: Sequence[Token], right: Sequence[Token]) -> bool:
 
 
 def _with_adjunct(adjunct: Span, clauses: Sequence[Conjunct]) -> list[Conjunct]:
-    """Put an adjunct, which holds of all clauses, in front of each but the first, which has it."""
+    """Add an adjunct, which holds of all clauses, in front of each but the first."""
     if not clauses:
         return []
     first = Conjunct((), Span(adjunct.start, clauses[0].span.end))
@@ -124,7 +124,7 @@ def _with_adjunct(adjunct: Span, clauses: Sequence[Conjunct]) -> list[Conjunct]:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A clause with its subject (`tokens[:verb]`) and its finite verb found."""
+    """Clause with its subject (`tokens[:verb]`) and its finite verb found."""
 
     masked: str = field(repr=False)
     clause: Span
@@ -165,7 +165,7 @@ class _Reading:
         return [first, *(Conjunct(head, item) for item in items[1:])]
 
     def _shared(self, right: Sequence[Token]) -> tuple[Span, ...] | None:
-        """Return what `right` takes over from the left; None if it is no predicate."""
+        """Return the left part that `right` takes over; None if it is no predicate."""
         if len(right) < 2:  # noqa: PLR2004 -- a verb and something after it
             return None
         if self._agrees(right):
@@ -175,7 +175,7 @@ class _Reading:
         return None
 
     def _agrees(self, right: Sequence[Token]) -> bool:
-        """Say whether `right` starts with a finite verb that fits the subject."""
+        """Return whether `right` starts with a finite verb that fits the subject."""
         if len(right) < 2:  # noqa: PLR2004 -- a verb and something after it
             return False
         word, after = right[0].word, right[1]
@@ -211,7 +211,7 @@ class _Reading:
         return [*items, Span(start, self.clause.end)]
 
     def _are_separate(self, items: Sequence[Span]) -> bool:
-        """Say whether the items are things of their own: no verbs, names or shared nouns."""
+        """Return whether the items are things of their own: no verbs, names or shared nouns."""
         words = [tokens_of(self.masked, item, self.protected) for item in items]
         if len(items) < 2 or not all(0 < len(each) <= _MAX_ITEM_WORDS for each in words):  # noqa: PLR2004 -- a list
             return False
@@ -237,13 +237,13 @@ class _Reading:
 
 
 def _is_no_thing(token: Token) -> bool:
-    """Say whether an item starts like a participle or an addition: `including B`, `taken to`."""
+    """Return whether an item starts like a participle or an addition: `including B`, `taken to`."""
     word = token.word
     return word in PREPOSITIONS or is_past(word) or word.endswith(("ing", "en")) or word == "such"
 
 
 def _is_apposition(words: Sequence[Sequence[Token]]) -> bool:
-    """Say whether later items may be the names of the first: `two schools, St. Ann and Eton`."""
+    """Return whether later items may be the names of the first: `two schools, St. Ann and Eton`."""
     return any(_is_name(each) for each in words[1:]) and not _is_name(words[0])
 
 
@@ -252,7 +252,7 @@ def _is_name(tokens: Sequence[Token]) -> bool:
 
 
 def _share_a_noun(words: Sequence[Sequence[Token]]) -> bool:
-    """Say whether the items may be modifiers of one noun: `red, green and blue lights`."""
+    """Return whether the items may be modifiers of one noun: `red, green and blue lights`."""
     last = words[-1]
     return (
         len(last) > 1

@@ -7,7 +7,7 @@ import re
 from veridical.pipeline.claims.headings import has_main_verb, without_question
 from veridical.pipeline.claims.lexicon import has_finite_verb
 
-# How far into an entry its authors and year reach.
+# Maximum length of the authors and year at the start of an entry.
 _REACH = 200
 _ADDRESS = re.compile(
     r"<?\b(?:https?://|www\.|doi:\s?|10\.\d{4,9}/)\S+|\b[\w./~-]{1,80}\.(?:pdf|md|txt|html?|docx?|csv)\b",
@@ -20,7 +20,7 @@ _TITLE = re.compile(r"\"[^\"]{1,300}\"|“[^”]{1,300}”")
 
 
 def is_reference(text: str, *, marked: bool) -> bool:
-    """Say whether a text names a source and asserts nothing; `marked` is one with an id."""
+    """Return whether a text names a source and asserts nothing; `marked` is one with an id."""
     body = _ADDRESS.sub(" ", text)
     if _starts_with_author(body):
         return True
@@ -33,6 +33,6 @@ def is_reference(text: str, *, marked: bool) -> bool:
 
 
 def _starts_with_author(text: str) -> bool:
-    """Say whether an entry starts like `Smith, J. (2020).`, without a verb before the year."""
+    """Return whether an entry starts like `Smith, J. (2020).`, without a verb before the year."""
     year = _YEAR.search(text, 0, _REACH)
     return bool(year) and text[:1].isupper() and not has_main_verb(text[: year.start()])  # type: ignore[union-attr]

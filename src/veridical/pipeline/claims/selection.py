@@ -1,6 +1,6 @@
-"""Which claims are verified: all, a sample of them, or those that matter most; and how many.
+"""Selection of the claims to verify: all, a sample, or the critical ones; and their number.
 
-What is left out stays in the report, with the reason.
+Unselected claims stay in the report, with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from veridical.core.policy import Policy
     from veridical.core.types import Claim
 
-# A capital after the first word, or what only names have: camelCase, snake_case, dots, slashes.
+# A capital after the first word, or marks of names: camelCase, snake_case, dots, slashes.
 _NAME = re.compile(
     r"(?<=[\w,;:)'’] )[\"'(]?[A-Z][\w-]*|\b\w+(?:[_./]\w+)+\b|\b[a-z]+[A-Z]\w*|\w\(\)"
 )
@@ -60,7 +60,7 @@ def select(claims: ClaimSet, policy: Policy, answer: str = "") -> ClaimSet:
 
 
 def is_critical(claim: Claim) -> bool:
-    """Say whether a claim has what models get wrong: numbers, names, negations, certainty."""
+    """Return whether a claim is error-prone: it has a number, name, negation or certainty word."""
     if claim.confidence is not None or _UNSURE.search(claim.text):
         return True
     if any(negates(word.text) or figure(word.text) for word in words(claim.text.lower())):
@@ -76,7 +76,7 @@ def _sample(claims: Collection[Claim], rate: float, lot: bytes) -> list[Claim]:
 
 
 def _lot(answer: str, seed: int) -> bytes:
-    """Return what makes the draw of one answer differ from that of others."""
+    """Return the bytes by which the draws of different answers differ."""
     # A lone surrogate, which Python's texts may hold, has no UTF-8.
     return blake2b(f"{seed}:{answer}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -1,4 +1,4 @@
-"""Blocks -> sentences: nupunkt within a block, corrected where it is known to be wrong.
+"""Splitting of blocks into sentences: nupunkt within a block, with its known errors corrected.
 
 nupunkt reads a copy of the same length in which citation marks and overlong tokens are masked, so
 that a mark after a full stop stays with the sentence it follows. Its boundaries inside quotation
@@ -38,10 +38,10 @@ _DELIMITER = re.compile('["“”«»「」『』„()（）]')
 
 
 def split_sentences(text: str) -> list[Span]:
-    """Cut any text into sentences: in order, disjoint, without surrounding white space.
+    """Return the sentences of any text: in order, disjoint, without surrounding white space.
 
-    Fenced code yields one span per line, tables one per row. Rules, fences and list marks belong
-    to no sentence.
+    Fenced code yields one span per line, tables one per row. Rules, fences and list marks belong to
+    no sentence.
     """
     return [span for block in parse_blocks(text) for span in _block_sentences(text, block)]
 
@@ -109,7 +109,7 @@ def _mark_spans(prose: str, known: Collection[str]) -> list[Span]:
 
 
 def _unread(prose: str, mark: CitationMark) -> list[Span]:
-    """Return what is not read as prose: the mark, of a link its target, of an image its `!` too."""
+    """Return the stretches not read as prose: the mark, a link's target, an image's `!` too."""
     span = mark.span
     if not mark.words:
         return [span]
@@ -180,7 +180,7 @@ def _opens(masked: str, at: int, mark: str) -> bool:
 
 
 def _speech_goes_on(masked: str, cut: int) -> bool:
-    """Say whether `"Really?" he asked` or `"Go." — Ann` goes on after the quotation mark."""
+    """Return whether `"Really?" he asked` or `"Go." — Ann` goes on after the quotation mark."""
     after = masked[cut : cut + 40].lstrip()
     continues = after[:1].islower() or after[:1] in {"—", "–"}
     return continues and bool(_SPEECH_END.search(masked[max(0, cut - 40) : cut].rstrip()))

@@ -1,4 +1,4 @@
-"""The claim with its strong quantifier, frequency or certainty word softened."""
+"""Softening of a claim's strong quantifier, frequency or certainty word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NUMBERS = "two|three|four|five|six|seven|eight|nine|ten"
 _TIMES = "time|day|week|month|year|hour|second|minute"
 # Not "proves fatal" or "proved to be".
 _THAT = r"(?= (?:conclusively |definitively )?(?:that|the|an?|how|why|its|his|their)\b)"
-# What a rule is about, in front of it, says cheaply that most texts need no pattern.
+# Quick test before a pattern: most texts lack the word that a rule is about.
 _RULES = tuple(
     (word, re.compile(pattern), replacement)
     for word, pattern, replacement in (

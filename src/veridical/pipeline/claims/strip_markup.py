@@ -1,4 +1,4 @@
-"""A stretch of the answer -> the claim's text: no marks, no markup, white space collapsed."""
+"""Plain text of a claim: no marks, no markup, white space collapsed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_OPERATOR = r"(?!(?<=[)\]])\*+[\d(])"
 _STARS = re.compile(
     rf"(?<![\w*\\]){_NO_OPERATOR}(\*{{1,3}})(?=[^\s*])([^*]{{1,500}}?)(?<=\S)\1(?![\w*])"
 )
-# What is bold next to a word or within one, which 2**10 and x**2 + y**2 are not.
+# Bold next to a word or within one, which 2**10 and x**2 + y**2 are not.
 _INNER_BOLD = re.compile(
     rf"(?:(?<!\w){_NO_OPERATOR}\*\*(?=\S)([^*]{{1,500}}?)(?<=\S)\*\*"
     r"|(?<=[^\W\d])\*\*(?=[^\W\d])([^*]{1,500}?)(?<=\S)\*\*(?!\w)"
@@ -83,7 +83,7 @@ def with_holes(text: str, span: Span, marks: Sequence[CitationMark]) -> str:
 
 
 def without_markup(text: str, *, backticks: bool = False) -> str:
-    """Drop emphasis, tags and, unless told, backticks; what stands in them is kept as it is."""
+    """Return a text without emphasis, tags and, by default, backticks; their content stays."""
     parts = _CODE.split(text)
     parts[::2] = [_without_emphasis(part) for part in parts[::2]]
     if not backticks:
@@ -126,5 +126,5 @@ def _close_holes(text: str) -> str:
 
 
 def _capitalised(before: str, text: str) -> str:
-    """Start with a capital again once the words in front are gone."""
+    """Return `text` with a capital, if the words in front of it are gone."""
     return text if text == before else text[:1].upper() + text[1:]

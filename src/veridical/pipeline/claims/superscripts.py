@@ -13,7 +13,7 @@ RAISED = (
     rf"<sup>\s?(?P<tagged>{_TAGGED})\s?</sup>"
     rf"|(?P<raised>[{_DIGITS}]{{1,3}}(?:[,⸴][{_DIGITS}]{{1,3}}){{0,9}})(?![{_DIGITS}⁺⁻])"
 )
-# What a mark follows: a word, perhaps in parentheses or emphasis, or a stop.
+# Text before a mark: a word, perhaps in parentheses or emphasis, or a stop.
 _CITED = re.compile(
     r"(?:(?P<word>[^\W\d_]{3,})\)?|[^\W\d_][\"”’»)]{0,2}[.,;:!?]|[…。\"”»])[*_]{0,3}\Z"
 )
@@ -28,7 +28,7 @@ _MEASURES = word_set(
 
 
 def is_citation(before: str) -> bool:
-    """Say whether a raised number behind `before` cites, and is no exponent."""
+    """Return whether a raised number behind `before` cites, and is no exponent."""
     if _CITED_NUMBER.search(before):
         return True
     match = _CITED.search(before)

@@ -1,4 +1,4 @@
-"""A shallow reading of a sentence: its words, what is protected, its subject and finite verb."""
+"""Shallow syntactic analysis of a sentence: words, protected spans, subject and finite verb."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Token:
 
     @property
     def word(self) -> str:
-        """The token in lower case; empty in a protected stretch, so that no word list matches."""
+        """Token in lower case; empty in a protected stretch, so that no word list matches."""
         return "" if self.protected else self.text.lower().replace("’", "'")
 
     @property
     def capitalised(self) -> bool:
-        """Whether it starts like a name or a number."""
+        """True if it starts like a name or a number."""
         return self.text[0].isupper() or self.text[0].isdigit()
 
 
@@ -130,7 +130,7 @@ def _verb_of_subject(
 
 
 def _is_finite(tokens: Sequence[Token], index: int) -> bool:
-    """Say whether a word is a verb in the past or present, with or without an object."""
+    """Return whether a word is a verb in the past or present, with or without an object."""
     if _is_verb(tokens, index) or _measures(tokens, index):
         return True
     token, rest = tokens[index], tokens[index + 1 :]
@@ -149,7 +149,7 @@ def _is_finite(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _measures(tokens: Sequence[Token], index: int) -> bool:
-    """Say whether a word is the verb of `The plan costs 5 dollars`."""
+    """Return whether a word is the verb of `The plan costs 5 dollars`."""
     after = tokens[index + 1 : index + 2]
     return (
         index > 1
@@ -164,7 +164,7 @@ def _measures(tokens: Sequence[Token], index: int) -> bool:
 
 
 def is_past(word: str) -> bool:
-    """Say whether a lower-case word looks like a past form, one that may be a participle too."""
+    """Return whether a lower-case word looks like a past form, one that may be a participle too."""
     return word in PAST or word in AMBIGUOUS_PAST or is_regular_past(word)
 
 
@@ -194,7 +194,7 @@ def _is_verb(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _has_object(tokens: Sequence[Token], index: int) -> bool:
-    """Say whether what follows an -ed form shows that it is no participle."""
+    """Return whether the words after an -ed form show that it is no participle."""
     if index + 1 >= len(tokens):
         return False
     after = tokens[index + 1]

@@ -1,4 +1,4 @@
-"""Table rows -> claims that can be read without their table."""
+"""Conversion of table rows into claims that can be read without their table."""
 
 from __future__ import annotations
 

@@ -17,5 +17,5 @@ _VAGUE = re.compile(
 
 
 def is_vague(text: str) -> bool:
-    """Say whether a claim has no content that could be checked."""
+    """Return whether a claim has no content that could be checked."""
     return bool(_VAGUE.match(text))

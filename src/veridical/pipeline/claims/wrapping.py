@@ -1,4 +1,4 @@
-"""Which line breaks are soft: does a sentence run on into the next line.
+"""Soft line breaks: detection of sentences that run on into the next line.
 
 A line that opens a record (a label, a key, a time stamp, a CSV or code line) never continues the
 one before it. Otherwise a break is soft when the line before it ends in a word that cannot end a
@@ -87,7 +87,7 @@ def _is_soft(opening: Line, before: Line, after: Line, width: int) -> bool:
 
 
 def _breaks_mark(before: str, after: str) -> bool:
-    """Say whether a citation mark is broken over the two lines: `[S1,` and `S9]`."""
+    """Return whether a citation mark is broken over the two lines: `[S1,` and `S9]`."""
     opening, closing = _MARK_START.search(before[-_MARK_REACH:]), _MARK_END.match(after)
     if opening is None or closing is None:
         return False
@@ -96,13 +96,13 @@ def _breaks_mark(before: str, after: str) -> bool:
 
 
 def _opens_sentence(content: str) -> bool:
-    """Say whether a line starts with a word that has a capital only at the start of a sentence."""
+    """Return whether a line starts with a word that is capitalised only at a sentence start."""
     word = content.partition(" ")[0].lower()
     return word != "i" and word in DETERMINERS | PREPOSITIONS | PRONOUNS | SUBORDINATORS | FINITE
 
 
 def _is_wrapped(before: str, after: str, width: int) -> bool:
-    """Say whether a greedy wrap at `width` would have broken the line here."""
+    """Return whether a greedy wrap at `width` would have broken the line here."""
     word, _, _ = after.partition(" ")
     return len(before) + 1 + len(word) > width
 

@@ -1,7 +1,7 @@
-"""Which passages speak for a claim: with the cited evidence, and with it scrubbed.
+"""Binding of claims to passages: with the cited evidence, and with it scrubbed.
 
-What a claim cites is its evidence; a claim that cites nothing has all sources for evidence. Support
-found only in a source that was not cited counts for p0, not for p1
+The cited sources of a claim are its evidence; a claim without citations has all sources for
+evidence. Support found only in a source that was not cited counts for p0, not for p1
 (docs/decisions/0006-cited-evidence.md).
 """
 
@@ -28,18 +28,18 @@ SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
 
 SHOWN = 3
-"""Sentences that are known as the nearest to a claim, whichever passage decides."""
+"""Number of sentences that are known as the nearest to a claim, whichever passage decides."""
 
 SHORT_TOKENS = 400
 """Estimated tokens of a claim and its evidence up to which all of the evidence is read."""
 
 NEIGHBOURS = 3
-"""How many sentences away from the closest one the one that completes it may stand."""
+"""Maximum distance in sentences between the closest one and the one that completes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Clip:
-    """A window, by its index, and the stretch of its source that may be read of it."""
+    """Window, by its index, and the readable stretch of its source."""
 
     window: int
     region: Span
@@ -47,7 +47,7 @@ class _Clip:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What may be read of a sentence: all of it, but for one that only reaches into cited lines."""
+    """Readable part of a sentence: all of it, but for one that only reaches into cited lines."""
 
     sentence: int
     piece: SourceSpan
@@ -55,7 +55,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What of the corpus is a claim's evidence, in its order."""
+    """Part of the corpus that is a claim's evidence, in its order."""
 
     clips: Sequence[_Clip]
     parts: Sequence[_Part]
@@ -63,18 +63,18 @@ class _Scope:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """The spans of each source that are scrubbed, and the sentences that are left."""
+    """Spans of each source that are scrubbed, and the sentences that are left."""
 
     scrubbed: Mapping[str, Sequence[Span]]
     parts: Sequence[_Part]
 
 
 class Binder:
-    """Binds claims to the passages of one corpus.
+    """Binding of claims to the passages of one corpus.
 
-    They are the best `windows`, with 0 of these the closest sentences, and the stitched passage;
-    with 0 and short evidence all else that there is, too. Where one window holds all of that, it is
-    read alone (docs/decisions/0018-meaning-and-reading.md).
+    The passages are the best `windows`, with 0 of these the closest sentences, and the stitched
+    passage; with 0 and short evidence also all the rest. Evidence that fits into one window is read
+    alone (docs/decisions/0018-meaning-and-reading.md).
     """
 
     def __init__(self, corpus: Corpus, *, windows: int | Literal["all"]) -> None:
@@ -95,7 +95,7 @@ class Binder:
         cited = self._cited(citations)
         scores = self._corpus.rank(claim)
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
-        # Blank lines are in no window: what is cited there says nothing, and that can be read.
+        # Blank lines are in no window: a citation of them has nothing to say, and nothing to read.
         nearest = self._choose(scope, scores) or [self._blank(piece) for piece in cited[:1]]
         read = [*nearest, *self._stitch(scope, scores, nearest)]
         if len(read) > 1 and not self._limit:
@@ -231,7 +231,7 @@ class Binder:
             yield part
 
     def _closest(self, parts: Sequence[_Part], scores: MatchScores) -> Passage:
-        """Return the best sentence, with the one near it that has most of what it lacks."""
+        """Return the best sentence, with the one near it that adds most of the missing words."""
         at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
         best = parts[at]
         lacking = scores.lacking(best.sentence)
@@ -241,7 +241,7 @@ class Binder:
             if part.piece.source == best.piece.source
             and 0 < abs(part.sentence - best.sentence) <= NEIGHBOURS
         ]
-        # Of two that are as good the nearer, and the one before: it says who "it" is.
+        # Of two equal ones the nearer, and the one before: it has the antecedent of "it".
         other = max(
             near,
             key=lambda p: (lacking[p.sentence], -abs(p.sentence - best.sentence), -p.sentence),
@@ -261,7 +261,7 @@ class Binder:
         )
 
     def _parts(self, pieces: Sequence[SourceSpan]) -> Iterator[_Part]:
-        """Yield what of each sentence lies in the pieces."""
+        """Yield the part of each sentence that lies in the pieces."""
         regions = _by_source(pieces)
         for i, sentence in enumerate(self._corpus.sentences):
             whole = sentence.piece
@@ -272,7 +272,7 @@ class Binder:
     # --- with the evidence scrubbed ---
 
     def _without(self, cited: tuple[SourceSpan, ...], scores: MatchScores) -> list[Passage]:
-        """Return the best of what is left when the cited pieces are scrubbed."""
+        """Return the best of the text that is left when the cited pieces are scrubbed."""
         if cited not in self._rests:
             self._rests[cited] = self._rest(cited)
         rest = self._rests[cited]

@@ -1,4 +1,4 @@
-"""Which source a citation means: exact ids only, decided without a model.
+"""Resolution of citations to sources: exact ids only, decided without a model.
 
 An id that does not exist is a phantom. Nothing is guessed: no substring match, no position in a
 list. Two spellings of an existing id are understood: `path:line` (or `path:first-last`), and a bare

@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from veridical.pipeline.evidence.meaning import Nearness
 
 WINDOW_TOKENS = 96
-"""Estimated tokens of a window: what the verifier reads well, with room for the claim."""
+"""Estimated tokens of a window: a length the verifier reads well, with room for the claim."""
 
 WORDS_SHARE = 0.25
-"""What the best match of words adds to a score, beside 1 for all pieces being near: it parts what
-is alike but for a number or a name (docs/decisions/0018-meaning-and-reading.md)."""
+"""Weight of the best match of words, beside 1 for all pieces being near: it separates texts that
+differ only in a number or a name (docs/decisions/0018-meaning-and-reading.md).
+"""
 
 
 _CONNECTIVE = re.compile(
@@ -45,7 +46,7 @@ _REACH = 32
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a source (or a slice of one that is too long for a window)."""
+    """Sentence of a source (or a slice of one that is too long for a window)."""
 
     piece: SourceSpan
     tokens: int
@@ -70,14 +71,14 @@ class Ranking:
             import bm25s
 
             if logging.getLogger("bm25s").level == logging.DEBUG:
-                # It sets itself to tell of each index: noise beside a host's failing test.
+                # The library logs each index at level DEBUG: noise beside a failing test of a host.
                 logging.getLogger("bm25s").setLevel(logging.WARNING)
 
             self._index = bm25s.BM25(method="lucene")
             self._index.index([list(text) for text in texts], show_progress=False)
 
     def scores(self, query: Sequence[str]) -> list[float]:
-        """Return how well each text matches the query: 0 or more, no unit."""
+        """Return the match of each text with the query: 0 or more, no unit."""
         known = [word for word in dict.fromkeys(query) if self._knows(word)]
         if not known:
             return [0.0] * self._size
@@ -126,7 +127,7 @@ class Corpus:
         )
 
     def rank(self, claim: str) -> MatchScores:
-        """Return how well all windows and all sentences match a claim."""
+        """Return the match of all windows and all sentences with a claim."""
         query = words(claim)
         by_words = self._windows.scores(query), self._sentences.scores(query)
         if self._meanings is None:
@@ -157,7 +158,7 @@ class Corpus:
 
     @cached_property
     def _by_form(self) -> dict[str, list[int]]:
-        """The whole sentences by their normal forms."""
+        """Whole sentences by their normal forms."""
         found: dict[str, list[int]] = {}
         for i, sentence in enumerate(self.sentences):
             if self._is_whole(sentence.piece):
@@ -165,7 +166,7 @@ class Corpus:
         return found
 
     def _is_whole(self, piece: SourceSpan) -> bool:
-        """Say whether a piece ends as a sentence does, and is no slice of a longer one."""
+        """Return whether a piece ends as a sentence does, and is no slice of a longer one."""
         text, end = self.sources[piece.source].text, piece.span.end
         return bool(_WHOLE.search(self.text(piece)[-8:])) or not text[end : end + 1].strip(" \t")
 
@@ -217,7 +218,7 @@ class MatchScores:
     _near: Nearness | None = None
 
     def lacking(self, sentence: int) -> list[float]:
-        """Return how well all sentences match what a sentence lacks of the claim."""
+        """Return the match of all sentences with the words of the claim that a sentence lacks."""
         rest = self._corpus.rank_rest(self._claim, sentence)
         return rest if self._near is None else _added(self._near.gains([sentence]), rest)
 
@@ -240,7 +241,7 @@ def _form(text: str) -> str:
 
 
 class LastCorpus:
-    """Keeps the corpus of the last sources: an agent checks claim after claim against the same.
+    """Cache of the corpus of the last sources: an agent checks claim after claim against them.
 
     It holds their texts until others come. May be used from several threads.
     """

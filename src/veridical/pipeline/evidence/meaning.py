@@ -32,12 +32,12 @@ class Nearness:
     weights: Any
 
     def scores(self) -> list[float]:
-        """Return how near the sentences are to the claim, from 0 to 1."""
+        """Return the nearness of the sentences to the claim, from 0 to 1."""
         found: list[float] = (self.weights @ self.pieces).tolist()
         return found
 
     def of_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
-        """Return how near the sentences of each range are together: first to last, exclusive."""
+        """Return the joint nearness of the sentences of each range: first to last, exclusive."""
         import numpy as np
 
         if not ranges or not len(self.weights):
@@ -48,7 +48,7 @@ class Nearness:
         return found
 
     def gains(self, chosen: Sequence[int]) -> list[float]:
-        """Return how much nearer the claim is to the chosen sentences with each of the others."""
+        """Return the gain in nearness of the chosen sentences by each of the others."""
         import numpy as np
 
         has = self.pieces[:, list(chosen)].max(axis=1, keepdims=True)
@@ -75,7 +75,7 @@ class Meanings:
         self._size = len(sentences)
 
     def of(self, claim: str) -> Nearness:
-        """Return how near each sentence is to each word piece of a claim."""
+        """Return the nearness of each sentence to each word piece of a claim."""
         import numpy as np
 
         (pieces,) = self._vectors.pieces([claim])
@@ -89,7 +89,7 @@ class Meanings:
         return Nearness(near, weights / weights.sum() if asked else weights)
 
     def _telling(self, pieces: Sequence[int]) -> list[int]:
-        """Return the pieces that stand for something: those of stop words do not."""
+        """Return the pieces with content: without stop words."""
         return [piece for piece in pieces if piece not in self._idle]
 
     def _weight(self, piece: int) -> float:

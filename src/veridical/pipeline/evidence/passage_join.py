@@ -1,7 +1,7 @@
-"""The passages of a claim as one text, for backends that read more than a passage at once.
+"""Passages of a claim as one text, for backends that read more than a passage at once.
 
-A language model that is shown a claim's passages one by one says NO to the one that has nothing of
-it, and a NO is decisive; shown all of them together, it need not (docs/decisions/0013).
+A language model that is shown a claim's passages one by one answers NO to an unrelated one, and a
+NO is decisive; shown all of them together, it need not (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Part = tuple[SourceSpan, str]
 def join_passages(
     passages: Sequence[Passage], sources: Mapping[str, Source]
 ) -> tuple[Passage, ...]:
-    """Return what the passages hold as few passages, in the order of the sources, nothing twice."""
+    """Return the content of the passages as few passages, in source order, nothing twice."""
     if len(passages) < 2:  # noqa: PLR2004 -- nothing to join
         return tuple(passages)
     nearest = max(passages, key=lambda passage: passage.stitched)
@@ -52,7 +52,7 @@ def _in_order(passages: Sequence[Passage], sources: Mapping[str, Source]) -> lis
 
 
 def _without_overlaps(parts: Iterable[_Part], sources: Mapping[str, Source]) -> Iterator[_Part]:
-    """Yield the parts, each without what the one before it ends with; scrubbed ones as they are."""
+    """Yield the parts, each without the end of the one before it; scrubbed ones as they are."""
     source, end = "", 0
     for piece, text in parts:
         start = max(piece.span.start, end) if piece.source == source else piece.span.start

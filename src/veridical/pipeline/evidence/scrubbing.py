@@ -1,4 +1,4 @@
-"""Evidence removed, structure kept: what p0 is measured on.
+"""Evidence removed, structure kept: the context on which p0 is measured.
 
 The cited spans are replaced, and so is every near copy of a cited sentence elsewhere: left there,
 it would carry the evidence back in. A sentence that differs in a number or a negation is no copy.
@@ -27,10 +27,10 @@ MARKER = "[EVIDENCE REMOVED]"
 NEAR_COPY = 0.7
 """Share of a sentence's word trigrams that the cited text has, from which on it is a copy."""
 
-# "t" is what is left of "isn't".
+# "t" is the rest of "isn't".
 NEGATIONS = frozenset({"never", "no", "nobody", "none", "nor", "not", "nothin", "t", "withou"})
 
-# What a line may begin with that is structure, not content: heading, quote and list marks, a JSON
+# Possible starts of a line that are structure, not content: heading, quote and list marks, a JSON
 # key, a speaker label.
 _STRUCTURE = re.compile(
     r"""\s*(?:[\#>*+-]+[ \t]+|\d{1,3}[.)][ \t]+)*
@@ -95,10 +95,10 @@ def _emptied(value: object) -> object:
 
 
 def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[SourceSpan]:
-    """Return the sentences outside `cited` (indices) that say again what a cited one says.
+    """Return the sentences outside `cited` (indices) that repeat a cited one.
 
-    A copy is most of the other sentence, or holds most of a cited one; with the same
-    numbers and negations.
+    A copy is most of the other sentence, or holds most of a cited one; with the same numbers and
+    negations.
     """
     known = _Cited(corpus, cited)
     others = (i for i in range(len(corpus.sentences)) if i not in known.indices)
@@ -118,7 +118,7 @@ class _Cited:
         self._marks = {mark for i in cited for mark in _marks(corpus.vocabulary[i])}
 
     def copied_in(self, other: int) -> bool:
-        """Say whether sentence `other` copies a cited one, or is pieced together from some."""
+        """Return whether sentence `other` copies a cited one, or is pieced together from some."""
         words = self._corpus.vocabulary[other]
         grams = _trigrams(words)
         if not grams:
@@ -132,7 +132,7 @@ class _Cited:
         return Counter(i for gram in set(shared) for i in self._with_gram[gram])
 
     def _held(self, cited: int, count: int, words: Sequence[str]) -> bool:
-        """Say whether a cited sentence, with `count` trigrams in common, is held by `words`."""
+        """Return whether a cited sentence, with `count` trigrams in common, is held by `words`."""
         vocabulary = self._corpus.vocabulary[cited]
         enough = NEAR_COPY * len(set(_trigrams(vocabulary)))
         marks, own = _marks(words), _marks(vocabulary)

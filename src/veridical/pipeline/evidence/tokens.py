@@ -8,7 +8,7 @@ from unicodedata import normalize
 from veridical.core.homoglyphs import fold
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+", re.UNICODE)
-# About what a BERT-like vocabulary makes of a text: long words and numbers fall into several
+# Word pieces in a BERT-like vocabulary: long words and numbers fall into several
 # pieces, punctuation and characters of other scripts into one each.
 _PIECES = re.compile(r"[a-z]{1,9}|\d{1,4}|[^\sa-z\d]", re.IGNORECASE | re.ASCII)
 # Scripts written without spaces: one character is about one word.
@@ -38,7 +38,7 @@ def words(text: str) -> list[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many word pieces a BERT-like vocabulary makes of `text`; rather too many."""
+    """Return an estimate, rather high, of the word pieces of `text` in a BERT-like vocabulary."""
     return len(_PIECES.findall(_bare(text)))
 
 

@@ -1,4 +1,4 @@
-"""Names that stand for backends: `self`, `haiku`, `external`, `configurable` (SPEC-08.27)."""
+"""Aliases of backends: `self`, `haiku`, `external`, `configurable` (SPEC-08.27)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def resolve_alias(
     aliases: Mapping[str, str | None],
     operation: Operation = "check",
 ) -> str:
-    """Return the `NAME[:MODEL]` that a name stands for; one that is no alias stands for itself.
+    """Return the `NAME[:MODEL]` of an alias; any other name is returned unchanged.
 
-    `aliases` holds what `self` and `external` stand for and, for `configurable`, the backend of
+    `aliases` holds the backends of `self` and `external` and, for `configurable`, the backend of
     each operation; `haiku` may be set too. Each may be an alias in its turn. `ConfigurationError`
     if one that is needed is not set, has a model of its own (`self:x`), or leads back to itself.
     """

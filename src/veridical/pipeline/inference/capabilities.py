@@ -1,4 +1,4 @@
-"""Which arguments an OpenAI-compatible server accepts, and what to try when it refuses."""
+"""Accepted arguments of an OpenAI-compatible server, and fallbacks after a refusal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ServerCapabilities:
 
     @property
     def sampled(self) -> bool:
-        """Whether the answer counts, and not the probabilities of its first token."""
+        """True if the answer counts, and not the probabilities of its first token."""
         return self.top_logprobs is None
 
     def arguments(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class ServerCapabilities:
         return arguments
 
     def after(self, refusal: str) -> ServerCapabilities | None:
-        """Return what to try after a refusal; None if it is about something else."""
+        """Return the next arguments to try after a refusal; None if it is about something else."""
         if "output limit" in refusal:
             return self.roomier()
         if "max_completion_tokens" in refusal and self.limit == "max_tokens":
@@ -56,16 +56,16 @@ class ServerCapabilities:
         return None
 
     def roomier(self) -> ServerCapabilities | None:
-        """Return what to try with a model that thinks first; None if that was tried."""
+        """Return the arguments for a model that thinks first; None if that was tried."""
         if self.sampled and self.room >= _ROOM_TO_THINK:
             return None
         return replace(self, top_logprobs=None, room=_ROOM_TO_THINK)
 
 
 def refusal_of(error: Exception, failure: Unmeasured) -> str:
-    """Return what a server says of the arguments it refuses; empty if it refuses something else.
+    """Return a server's text about refused arguments; empty if it refuses something else.
 
-    Only what describes the error is read: some servers repeat the request, prompt and all.
+    Only the description of the error is read: some servers repeat the request, prompt and all.
     """
     status = getattr(error, "status_code", None)
     if status not in _REFUSALS or failure.reason is UnmeasuredReason.CONTEXT_TOO_LONG:
@@ -77,7 +77,7 @@ def refusal_of(error: Exception, failure: Unmeasured) -> str:
 
 
 def _texts(body: object, depth: int = _DEPTH) -> Iterator[str]:
-    """Yield what says which argument is refused, and why.
+    """Yield the texts that name the refused argument and the reason.
 
     Servers that validate a request list each wrong argument with its place, and with its `input`.
     """

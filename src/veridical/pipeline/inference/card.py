@@ -1,4 +1,4 @@
-"""The card of an embedded verifier: what its weights are and how to read their output."""
+"""Card of an embedded verifier: identity of its weights and calibration of their output."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REINSTALL = "Reinstall veridical: the package is damaged"
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How logits become probabilities, and how far those can be trusted.
+    """Calibration of logits to probabilities, and the reliability of these.
 
     Probabilities are softmax(logits / temperature + bias). `reliability` bounds, for each of its
     equally wide bins of P(supported), the share of claims that were truly supported (95 % Wilson
@@ -48,7 +48,7 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class SelfCheck:
-    """A pair, as token ids, and the logits that the weights gave for it where they were made.
+    """Pair, as token ids, and its reference logits from the machine that made the weights.
 
     On some processors 8-bit products overflow without any error; a wrong answer to this shows it.
     """
@@ -77,7 +77,7 @@ class WeightsCard:
 
     @property
     def fingerprint(self) -> str:
-        """Identify weights, tokenizer and calibration together: the first 12 hex digits."""
+        """Joint fingerprint of weights, tokenizer and calibration: 12 hex digits."""
         parts = [*sorted(self.sha256.values()), repr(self.calibration)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
 

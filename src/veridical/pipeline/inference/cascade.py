@@ -1,21 +1,21 @@
-"""Two backends, one behind the other: the second is asked only where the first is in doubt.
+"""Cascade of two backends: the second is asked only where the first is in doubt.
 
 Where both have an estimate, they are pooled (`pooling.py`): a small model that is in doubt still
-knows something, and two that err differently are right more often than either. Who is surer counts
+knows something, and two that err differently are right more often than either. The surer one counts
 for more, so that a second that is much better can decide (docs/decisions/0012-a-cascade-pools.md).
 
-Whose threshold applies? Each backend's probabilities are to be read at thresholds of its own, but a
-policy has one of each: the cascade's are those of the two, pooled like the estimates. No
-probability is bent to fit. An estimate of one backend alone stands only if it comes to the same at
-the cascade's thresholds as at its own. That costs next to nothing, as what the first decides lies
-outside of the band around its threshold, and there a threshold a little higher or lower changes
-nothing. Where it would, the second is asked. (A policy that sets thresholds of its own has them for
-all; choose the band around them.)
+Thresholds: each backend's probabilities are to be read at thresholds of its own, but a policy has
+one of each. The cascade's are those of the two, pooled like the estimates. No probability is bent
+to fit. An estimate of one backend alone stands only if it comes to the same at the cascade's
+thresholds as at its own. That costs next to nothing: an estimate decided by the first lies outside
+of the band around its threshold, and there a threshold a little higher or lower changes nothing.
+Where it would, the second is asked. (A policy that sets thresholds of its own has them for all;
+choose the band around them.)
 
 Each estimate names the backends that made it, and each measurement says whether the second was
-asked (`stage`). A pooled estimate carries what both took (latency, tokens, cost). Put a cache or a
-budget around the two parts, not around the cascade: it would keep an estimate that stands in for an
-answer the second could not give.
+asked (`stage`). A pooled estimate carries the usage of both (latency, tokens, cost). Put a cache or
+a budget around the two parts, not around the cascade: it would keep an estimate that stands in for
+an answer the second could not give.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ def create(
     """Return a cascade of two backends; it has no model of its own.
 
     Queries whose P(supported) by the first is from `low` to `high` go to the second, too. None is
-    as far as the first's verdicts are unsure, by what was fitted for it and by the score alone: the
-    other features are those of a claim, which is not known here. Where nothing was fitted, or no
-    verdict is sure, it is .15 and .85.
-    `ConfigurationError` if these are no probabilities around the first's support threshold.
+    as far as the first's verdicts are unsure, by its fitted model and by the score alone: the other
+    features are those of a claim, which is not known here. Where nothing was fitted, or no verdict
+    is sure, it is .15 and .85. `ConfigurationError` if these are no probabilities around the
+    first's support threshold.
     """
     if model is not None:
         msg = "a cascade takes no model"
@@ -81,10 +81,10 @@ def create(
 
 
 class Cascade:
-    """Asks `first` everything, and `second` what the first left in doubt or could not measure.
+    """Backend that asks `first` everything, and `second` the doubtful and unmeasured queries.
 
-    What only one of the two can measure counts as that one has it, unless its own thresholds and
-    the cascade's would read it differently: then the query is unmeasured.
+    A query that only one of the two can measure counts as that one has it, unless its own
+    thresholds and the cascade's would read it differently: then the query is unmeasured.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class Cascade:
 
     @property
     def estimators(self) -> frozenset[Estimator]:
-        """The estimators that its estimates may come from."""
+        """Estimators that its estimates may come from."""
         return estimators_of(self._first) | estimators_of(self._second)
 
     @property
     def savings(self) -> CascadeUsage:
-        """How often each backend was asked since the cascade was made."""
+        """Number of queries to each backend since the cascade was made."""
         return self._savings
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
@@ -166,7 +166,7 @@ class Cascade:
         return in_band or not self._read_alike(measurement, self._first)
 
     def _read_alike(self, estimate: Estimate, backend: Backend) -> bool:
-        """Say whether an estimate comes to the same at the cascade's thresholds."""
+        """Return whether an estimate comes to the same at the cascade's thresholds."""
         return _reading(estimate, backend.info) == _reading(estimate, self.info)
 
     def _choose(self, first: Measurement, second: Measurement) -> Measurement:
@@ -190,7 +190,7 @@ class Cascade:
 
 
 def _with(kept: Measurement, other: Measurement) -> Measurement:
-    """Return what counts of two measurements, with what the other one took besides."""
+    """Return the measurement that counts, with the usage of the other one added."""
     took = taken(kept) + taken(other)
     if took == taken(kept):
         return kept
@@ -208,7 +208,7 @@ def _shown(query: Query, info: BackendInfo) -> Query:
 def _each_once(
     doubts: Mapping[int, Query], answers: Mapping[Query, Measurement]
 ) -> dict[int, Measurement]:
-    """Return the answer to each doubt; what it took counts where the question comes up first."""
+    """Return the answer to each doubt; its usage counts where the question comes up first."""
     found: dict[int, Measurement] = {}
     counted: set[Query] = set()
     for i, query in doubts.items():
@@ -235,7 +235,7 @@ async def _ask(backend: Backend, queries: Sequence[Query]) -> Sequence[Measureme
 
 def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
     """Return whether the claim counts as opposed, and as supported, at a backend's thresholds."""
-    if estimate.contradicted is None:  # yes or no only: opposed is what is as improbable
+    if estimate.contradicted is None:  # yes or no only: opposed is an equally improbable claim
         opposed = estimate.supported <= 1.0 - info.support_threshold
     else:
         opposed = estimate.contradicted >= info.contradiction_threshold
@@ -243,12 +243,12 @@ def _reading(estimate: Estimate, info: BackendInfo) -> tuple[bool, bool]:
 
 
 def _between(first: float, second: float) -> float:
-    """Return two thresholds pooled: equal ones are what they are, to four places."""
+    """Return two thresholds pooled; equal ones are kept, to four places."""
     return round(pooled_probability(first, second), 4)
 
 
 def _taken(first: Estimate, second: Estimate) -> dict[str, Any]:
-    """Return what two estimates took: what is in a cache was paid before, unless both are."""
+    """Return the usage of two estimates: a cached one was paid before, unless both are cached."""
     cached = first.cached and second.cached
     one, other = (
         replace(estimate, tokens=0, cost_usd=0.0) if estimate.cached and not cached else estimate

@@ -1,8 +1,8 @@
 """Claude through the Messages API (extra `anthropic`): no log-probabilities, so repeated sampling.
 
 The claims on one context are asked about in one request, and decided ones drop out of later
-samples. What a claim is answered can therefore depend on the claims beside it, though not on the
-order of the queries; `claims_per_request=1` asks about each alone.
+samples. The answer to a claim can therefore depend on the claims beside it, though not on the order
+of the queries; `claims_per_request=1` asks about each alone.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "haiku"
 MODELS = {"haiku": "claude-haiku-5-5"}
-"""Short names and the models they stand for."""
+"""Short names and their models."""
 
-# One claim may be why all that were asked about with it got no answer.
+# One claim may be the reason for which all claims of its request got no answer.
 _MAY_BE_ONE_CLAIM = frozenset({UnmeasuredReason.MALFORMED_REPLY, UnmeasuredReason.CONTEXT_TOO_LONG})
 
 
@@ -92,10 +92,10 @@ class Claude:
 
     Without `base_url` the SDK takes address and key from its own environment variables and
     profiles; with it a key is sent only if `api_key` is given, so that a key for one service never
-    reaches another. `plan` says how many samples a claim takes; its threshold is that at which the
-    probabilities are to be read. A request carries up to `claims_per_request` claims on one
-    context. `concurrency` is how many requests run at once, `timeout_s` what one may take, `price`
-    what a request costs in USD (default: the shipped price of the model).
+    reaches another. `plan` sets the number of samples of a claim; its threshold is that at which
+    the probabilities are to be read. A request carries up to `claims_per_request` claims on one
+    context. `concurrency` is how many requests run at once, `timeout_s` the limit of one in
+    seconds, `price` the price of a request in USD (default: the shipped price of the model).
     """
 
     def __init__(  # noqa: PLR0913 -- see create
@@ -131,9 +131,9 @@ class Claude:
 
     @property
     def most(self) -> UsageBound:
-        """What a claim may take at most: all samples, once they have failed with others at first.
+        """Maximum usage of a claim: all samples, once they have failed with others at first.
 
-        Nobody answers that: so the first ones are `plan.minimum`.
+        Failed requests bring no answer: at most `plan.minimum` of them come first.
         """
         alone = self.claims_per_request == 1
         requests = self._plan.maximum + (0 if alone else self._plan.minimum)
@@ -161,7 +161,7 @@ class Claude:
         return list(_each_paid_once(queries, found))
 
     async def probe(self) -> Probe:
-        """Ask the service one tiny question; what goes wrong is in the value."""
+        """Ask the service one tiny question; failures are in the returned value."""
         async with self._open() as client:
             reply = await self._ask(
                 client, anyio.CapacityLimiter(1), QUESTION, [QUESTION.claim], [0]
@@ -232,7 +232,7 @@ class Claude:
 def _batches(queries: Sequence[Query], size: int) -> Iterator[list[Query]]:
     """Yield the different queries in batches on one context and question each.
 
-    Their order, and so what is asked, is the same for any order of the queries.
+    Their order, and so the requests, are the same for any order of the queries.
     """
     groups: dict[tuple[str, str | None], set[Query]] = {}
     for query in queries:

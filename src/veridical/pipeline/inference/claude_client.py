@@ -1,4 +1,4 @@
-"""The vendor's SDK, set up for Claude: a key that stays where it belongs, no retries of its own."""
+"""Client of the vendor's SDK for Claude: the key goes to its own service only, no SDK retries."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_client(base_url: str | None, api_key: str | None, timeout_s: float) -> 
             http_client=make_http_client(),
         )
     except (anthropic.AnthropicError, OSError, ValueError) as error:
-        # What the SDK says of a profile is not repeated: it may quote it.
+        # The SDK's message about a profile is not repeated: it may quote it.
         msg = f"the backend anthropic has neither a key nor a profile ({type(error).__name__})"
         raise ConfigurationError(msg, hint="Set ANTHROPIC_API_KEY, or give api_key") from None
 

@@ -1,4 +1,4 @@
-"""What Claude is asked about several claims at once, and what its reply says.
+"""Requests to Claude about several claims at once, and the parsing of its replies.
 
 The reply is forced into a JSON schema (`output_config.format`), not into a tool call: newer models
 refuse forced tools. The schema is the same for any number of claims, because a changed one would
@@ -63,7 +63,7 @@ _TOKENS_PER_ANSWER = 32
 _TOKENS_AROUND = 64
 # A model whose thinking cannot be switched off thinks within `max_tokens`.
 TOKENS_FOR_THINKING = 8_000
-# Answering needs no thinking, which costs time and tokens. Who refuses to have it switched off, or
+# Answering needs no thinking, which costs time and tokens. A model that refuses to have it off, or
 # is not known, is left alone.
 _WITHOUT_THINKING = re.compile(
     r"claude-(?:haiku-.+|(?:sonnet|opus)-4(?:-.+)?|(?:sonnet|opus)-5(?:-\d{8})?)", re.ASCII
@@ -73,9 +73,9 @@ _BETWEEN_TOOLS = re.compile(r"claude-sonnet-5-5(?:-\d{8})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class ClaudeReply:
-    """What one request came to: an answer for each claim that has one, by position, or a failure.
+    """Result of one request: an answer for each claim that has one, by position, or a failure.
 
-    `usage` is None if it is unknown what was charged.
+    `usage` is None if the charge is unknown.
     """
 
     answers: Mapping[int, AnswerWord] | Unmeasured
@@ -130,24 +130,24 @@ def request(model: str, query: Query, claims: Sequence[str]) -> dict[str, Any]:
 
 
 def most_tokens(model: str, claims: int) -> int:
-    """Return how many tokens the reply about so many claims may have, thoughts included."""
+    """Return the maximum tokens of the reply about so many claims, thoughts included."""
     return _TOKENS_AROUND + _TOKENS_PER_ANSWER * claims + room_to_think(model)
 
 
 def room_to_think(model: str) -> int:
-    """Return how many tokens more a model gets that may think."""
+    """Return the number of additional tokens for a model that may think."""
     return 0 if thinking_for(model) else TOKENS_FOR_THINKING
 
 
 def thinking_for(model: str) -> str | None:
-    """Return how a model is told not to think; None if it is left alone and may."""
+    """Return the setting with which a model does not think; None to leave it alone."""
     if _BETWEEN_TOOLS.fullmatch(model):
         return "between_tools"
     return "disabled" if _WITHOUT_THINKING.fullmatch(model) else None
 
 
 def read_reply(body: str | bytes, order: Sequence[int]) -> ClaudeReply:
-    """Return what the body of a reply says; `order` is which claim each number stands for.
+    """Return the answers in the body of a reply; `order` maps its numbers to claims.
 
     A claim that is missing, or has two different answers, has none. A reply that is cut off,
     refused or of another shape is a malformed reply.

@@ -60,7 +60,7 @@ def create(  # noqa: PLR0913 -- options of a text model are named arguments
 
 
 class ClaudeText:
-    """Texts of Claude; the options mean what they do for the backend `anthropic`."""
+    """Texts of Claude; the options mean the same as for the backend `anthropic`."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class ClaudeText:
 
     @property
     def most(self) -> UsageBound:
-        """What a text may take at most: a request, with the room to think."""
+        """Maximum usage of a text: a request, with the room to think."""
         return UsageBound(further_output_tokens=room_to_think(self.info.model))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes."""
+        """Return the model's text."""
         started = perf_counter()
         try:
             # A client of its own for one call: connections belong to one event loop.

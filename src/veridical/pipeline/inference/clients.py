@@ -1,4 +1,4 @@
-"""What the backends of remote services share: their options, addresses, keys and connections."""
+"""Shared parts of the backends of remote services: options, addresses, keys, connections."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 NO_KEY = "none"
-"""What an SDK that insists on a key is given for a server that needs none."""
+"""Placeholder key for an SDK that insists on one and a server that needs none."""
 
 
 _numbers = itertools.count()
 
 
 class ConnectionLimiter:
-    """Room for so many requests at once: for all calls together that one event loop runs."""
+    """Limit on concurrent requests, over all calls of one event loop together."""
 
     def __init__(self, requests: int) -> None:
         self._requests = requests

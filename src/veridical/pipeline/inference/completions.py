@@ -1,4 +1,4 @@
-"""The JSON of a chat completion -> the first token's log-probabilities and the tokens used.
+"""Parsing of chat completions: the first token's log-probabilities and the tokens used.
 
 The same shape comes from OpenAI, vLLM, llama.cpp (over HTTP and in process), Ollama and LM Studio.
 """
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a completion says of its first token: pairs of token and natural log-probability.
+    """First token of a completion: pairs of token and natural log-probability.
 
     `top` is None if there are no log-probabilities, or only that of the chosen token; `usage` is
     None if it was not reported. `text` is the answer as text, for estimates from samples; `cut_off`
-    says whether the limit on its tokens ended it.
+    is true if the limit on its tokens ended it.
     """
 
     top: tuple[tuple[str, float], ...] | None = field(repr=False)
@@ -32,12 +32,12 @@ class Completion:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens of prompt and completion, None if they are unknown."""
+        """Tokens of prompt and completion, None if they are unknown."""
         return None if self.usage is None else self.usage.prompt_tokens + self.usage.output_tokens
 
 
 def parse_completion(body: str | bytes) -> Completion | Unmeasured:
-    """Return what a reply's body says; a malformed reply if it is no JSON or of another shape."""
+    """Return the completion in a reply's body; a malformed reply if no JSON or of another shape."""
     try:
         return read_completion(json.loads(body))
     except (ValueError, RecursionError):  # RecursionError: thousands of brackets
@@ -45,7 +45,7 @@ def parse_completion(body: str | bytes) -> Completion | Unmeasured:
 
 
 def read_completion(raw: object) -> Completion | Unmeasured:
-    """Return what a completion says, given as the values that JSON stands for."""
+    """Return the completion in a parsed JSON value."""
     if isinstance(raw, dict) and isinstance(raw.get("error"), dict):
         return _refused(raw["error"])
     try:
@@ -59,7 +59,7 @@ def read_completion(raw: object) -> Completion | Unmeasured:
 
 
 class _ShapeError(Exception):
-    """Names what is missing or of the wrong type, never its value."""
+    """Name of a field that is missing or of the wrong type, never its value."""
 
 
 def _at(raw: Any, key: str | int, kind: type | tuple[type, ...]) -> Any:  # noqa: ANN401 -- JSON

@@ -1,4 +1,4 @@
-"""The parts of a decision model's reply that both formats share: the envelope, not the answers."""
+"""Shared parts of the two formats of decision replies: the envelope, not the answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class DecisionReply:
-    """What came back: the probabilities of the options by the name of the question.
+    """Reply of a decision model: the option probabilities by the name of the question.
 
     `model`, `usage` and `cost_usd` are those of the whole request, None where unknown.
     """
@@ -31,12 +31,12 @@ class DecisionReply:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens read and written, None if they are unknown."""
+        """Tokens read and written, None if they are unknown."""
         return None if self.usage is None else self.usage.prompt_tokens + self.usage.output_tokens
 
 
 def parsed(content: bytes) -> object:
-    """Return what a reply's JSON stands for; None if it is not JSON."""
+    """Return the value of a reply's JSON; None if it is not JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):  # RecursionError: thousands of brackets
@@ -46,7 +46,7 @@ def parsed(content: bytes) -> object:
 def read_envelope(
     raw: object, answers: Mapping[str, Mapping[str, object] | Unmeasured] | None
 ) -> DecisionReply | Unmeasured:
-    """Return answers with what the JSON of their reply says of model, tokens and cost.
+    """Return answers with the model, tokens and cost that their reply states.
 
     `answers` is None if the reply has none: then it is a failure that a gateway passes on with a
     status of 200, or malformed.

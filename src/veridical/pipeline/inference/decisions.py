@@ -1,7 +1,7 @@
-"""Puts queries to a decision model: one request for the claims of one context, in parallel.
+"""Queries to a decision model: one request for the claims of one context, in parallel.
 
-What a format looks like on the wire is the business of the backend, which hands in a function that
-sends one `Batch` and returns a `DecisionReply`.
+The wire format is the business of the backend, which supplies a function that sends one `Batch` and
+returns a `DecisionReply`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """How requests are sent: `timeout_s` seconds for each, `concurrency` of them at once.
+    """Limits of requests: `timeout_s` seconds for each, `concurrency` of them at once.
 
-    `claims_per_request` is the most that one request may carry. `ConfigurationError` unless all are
+    `claims_per_request` is the maximum for one request. `ConfigurationError` unless all are
     positive.
     """
 
@@ -63,7 +63,7 @@ class ClaimQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one request carries: a context to judge by, and questions, the shortest first."""
+    """Content of one request: a context to judge by, and questions, the shortest first."""
 
     state: str = field(repr=False)
     choices: tuple[ClaimQuestion, ...]
@@ -78,7 +78,7 @@ class Batch:
 
 
 def batches(queries: Sequence[Query], claims_per_request: int) -> list[Batch]:
-    """Return the requests that queries come to; the order of the queries plays no part in them.
+    """Return the requests for some queries, independent of the order of the queries.
 
     Queries with the same context share a request, up to the limit; equal ones share a question.
     """
@@ -109,11 +109,11 @@ async def decide(
     limits: RequestLimits,
     room: anyio.CapacityLimiter,
 ) -> list[Measurement]:
-    """Return one measurement per query, in order; whatever goes wrong with a request is a value.
+    """Return one measurement per query, in order; a failure of a request is a value.
 
-    A request that is too long for the service is halved, unless its shortest claim alone is.
-    `room` holds as many requests as may run at once. Tokens and cost of a request are split evenly
-    over the queries it measured, latency is not: each has waited for all of it.
+    A request that is too long for the service is halved, unless its shortest claim alone is. `room`
+    holds as many requests as may run at once. Tokens and cost of a request are split evenly over
+    the queries it measured, latency is not: each has waited for all of it.
     """
     results: list[Measurement | None] = [None] * len(queries)
 
@@ -201,7 +201,7 @@ def shares(total: int | None, parts: int) -> list[int | None]:
 
 
 async def probe_with(backend: Backend) -> Probe:
-    """Ask a backend one tiny question; what goes wrong is in the value."""
+    """Ask a backend one tiny question; failures are in the returned value."""
     try:
         measurement = (await backend.estimate([QUESTION]))[0]
     except VeridicalError as error:

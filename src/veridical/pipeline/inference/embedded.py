@@ -8,6 +8,7 @@ core each, is faster (docs/decisions/0005-one-pair-per-run.md).
 
 from __future__ import annotations
 
+import os
 import threading
 from dataclasses import dataclass
 from time import perf_counter
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
 CHECK_TOLERANCE = 0.5
-"""How far the logits of the self-check may be off: rounding moves them by less than .3."""
+"""Tolerance for the logits of the self-check: rounding moves them by less than .3."""
 
 _FOREIGN = Unmeasured(UnmeasuredReason.LANGUAGE_NOT_SUPPORTED, "it reads English only")
 _engines: dict[str, _Engine] = {}
@@ -126,6 +127,8 @@ def _engine(card: WeightsCard) -> _Engine:
 
 
 def _load(card: WeightsCard) -> _Engine:
+    # Its official builds report to their maker unless this is set before they are first imported.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
     from tokenizers import Tokenizer
 
@@ -150,10 +153,10 @@ def _load(card: WeightsCard) -> _Engine:
 
 
 def _ensure_right(engine: _Engine) -> None:
-    """Raise `BackendError` if the weights do not compute here what they did where they were made.
+    """Raise `BackendError` unless the weights compute the reference logits of the card here.
 
-    Rounding differs from processor to processor; what is looked for is overflow, which makes the
-    answers to everything nearly the same (docs/decisions/0008-quantisation.md).
+    Rounding differs from processor to processor; the check is for overflow, which makes the answers
+    to everything nearly the same (docs/decisions/0008-quantisation.md).
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""What goes wrong with a remote service -> an `Unmeasured` that says so without quoting anybody.
+"""Conversion of remote failures to `Unmeasured`, without quoting the service.
 
 Errors are told apart by their HTTP status and by the names of their classes, so that this serves
 httpx and the vendors' SDKs alike and imports none of them. Bodies and messages are searched but
@@ -25,7 +25,7 @@ _TOO_LONG = re.compile(
     r"|(?:prompt|input|request) is too (?:long|large)"
     r"|exceeds? (?:the )?(?:model'?s? )?(?:context|maximum (?:input|prompt))"
     r"|too many (?:input )?tokens"
-    r"|(?:max_tokens|token_limit)_exceeded",  # all that Jev says of it
+    r"|(?:max_tokens|token_limit)_exceeded",  # the whole message of Jev
     re.IGNORECASE,
 )
 _TIMEOUTS = frozenset({"TimeoutError", "TimeoutException", "APITimeoutError"})
@@ -44,10 +44,10 @@ def unmeasured_status(
     *,
     now: datetime | None = None,
 ) -> Unmeasured:
-    """Return what a reply with an HTTP status that is not a success comes to.
+    """Return the failure for a reply with an HTTP status that is not a success.
 
-    `body` is the reply's text, in which signs of a context that is too long are looked for; `now`
-    is what a Retry-After that is a date is measured against (default: the clock).
+    `body` is the reply's text, in which signs of a context that is too long are searched; `now` is
+    the reference time for a Retry-After that is a date (default: the clock).
     """
     detail = f"HTTP {status}"
     wait = retry_after_s(headers or {}, now=now)
@@ -61,7 +61,7 @@ def unmeasured_status(
 
 
 def unmeasured_error(error: Exception, *, now: datetime | None = None) -> Unmeasured:
-    """Return what an exception of httpx, of a vendor's SDK or of the standard library comes to.
+    """Return the failure for an exception of httpx, a vendor's SDK or the standard library.
 
     Anything unknown is a backend error with the name of its class: nothing is raised.
     """
@@ -83,9 +83,9 @@ def unmeasured_error(error: Exception, *, now: datetime | None = None) -> Unmeas
 
 
 def unbilled(error: Exception) -> bool:
-    """Say whether a request was certainly not charged: refused by its status, or never sent.
+    """Return whether a request was certainly not charged: refused by its status, or never sent.
 
-    Of what broke off nobody knows.
+    For a request that broke off it is unknown.
     """
     links = list(_chain(error))
     names = {kind.__name__ for link in links for kind in type(link).__mro__}
@@ -93,14 +93,14 @@ def unbilled(error: Exception) -> bool:
 
 
 def malformed(detail: str) -> Unmeasured:
-    """Return a malformed reply; `detail` names what is missing or of the wrong type, no text."""
+    """Return a malformed reply; `detail` names a part that is missing or wrong, no text."""
     return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """Return how many seconds a service asks to wait; None if it does not say, or not clearly.
+    """Return the seconds that a service asks to wait; None if it does not say, or not clearly.
 
-    Read are `retry-after-ms`, and `retry-after` as seconds or as a date; the past is 0.
+    The headers are `retry-after-ms`, and `retry-after` as seconds or as a date; the past is 0.
     """
     lowered = {name.lower(): value.strip() for name, value in headers.items()}
     milliseconds = _number(lowered.get("retry-after-ms", ""))
@@ -131,7 +131,7 @@ def _date(text: str) -> datetime | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and what it says it was caused by."""
+    """Yield the error and its causes."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:

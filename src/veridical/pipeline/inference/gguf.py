@@ -1,9 +1,8 @@
-"""A language model in a GGUF file, run in this process by llama.cpp (extra `gguf`).
+"""Language model in a GGUF file, run in this process by llama.cpp (extra `gguf`).
 
 P comes from the log-probabilities of the first answer token, asked through the model's own chat
-template. Claims on one context are asked one after the other, so that llama.cpp finds what it
-computed for the context in its cache and has to read the claim alone. It changes no number: see
-`llama_cpp`.
+template. Claims on one context are asked one after the other, so that llama.cpp finds its results
+for the context in its cache and has to read the claim alone. It changes no number: see `llama_cpp`.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FENCE, QUOTE = "<data-", '"'
-"""How the text of a context, and of a claim, begins: what stands before is always the same."""
+"""Starts of the context and of the claim in a prompt: the text before them is constant."""
 
 _CUT = "~"
 _MAGIC = b"GGUF"
@@ -82,9 +81,9 @@ class Gguf:
     """P from the log-probabilities of the first answer token of a model in this process.
 
     A context of more than `context_tokens` is refused before it is read, a claim that exceeds them
-    after its context. `timeout_s` is what one query may take, waiting for other users of the same
-    model included. `top_logprobs` is how many tokens are looked at. The fingerprint holds the
-    file's size and a SHA-256 of its first and last MiB: that of the whole would take seconds.
+    after its context. `timeout_s` is the limit of one query in seconds, waiting for other users of
+    the same model included. `top_logprobs` is the number of tokens looked at. The fingerprint holds
+    the file's size and a SHA-256 of its first and last MiB: that of the whole would take seconds.
     """
 
     def __init__(self, load: Load, *, timeout_s: float, top_logprobs: int) -> None:
@@ -106,7 +105,7 @@ class Gguf:
 
     @property
     def tokens(self) -> Tokens:
-        """The tokens of all queries answered so far."""
+        """Tokens of all queries answered so far."""
         return self._tokens
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
@@ -130,14 +129,14 @@ class Gguf:
         return [result for result in results if result is not None]
 
     def close(self) -> None:
-        """Let go of the model: its memory is free once no other backend and no query uses it.
+        """Release the model: its memory is free once no other backend and no query uses it.
 
         A closed backend that is asked again loads it again.
         """
         self._engine = None
 
     def _open(self) -> LlamaModel:
-        # Two threads that come here at once get the same model: `shared` sees to that.
+        # Two threads that come here at once get the same model, through `shared`.
         self._engine = engine = self._engine or shared(self._load)
         return engine
 

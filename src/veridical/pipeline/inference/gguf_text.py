@@ -58,7 +58,7 @@ def create(
 
 
 class GgufText:
-    """Texts of a model in this process, one at a time; `timeout_s` is what one may take."""
+    """Texts of a model in this process, one at a time; `timeout_s` is the limit of each."""
 
     def __init__(self, load: Load, *, timeout_s: float) -> None:
         xllamacpp()  # if it is missing, that is to be known at once
@@ -69,7 +69,7 @@ class GgufText:
         self.fingerprint = repr((file_digest(load.path), load.context_tokens))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes; a request given up ends after the batch under way.
+        """Return the model's text; an abandoned request ends after the batch under way.
 
         `BackendError` if the file cannot be loaded.
         """
@@ -96,7 +96,7 @@ class GgufText:
         )
 
     def close(self) -> None:
-        """Let go of the model; see `Gguf.close`."""
+        """Release the model; see `Gguf.close`."""
         self._engine = None
 
     def _write(

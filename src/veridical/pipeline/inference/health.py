@@ -1,4 +1,4 @@
-"""One tiny question to a backend: whether it is usable, and gives log-probabilities."""
+"""Health check of a backend with one tiny question: usability and log-probabilities."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ TIMEOUT_S = 60.0
 
 
 async def check_up(backend: Backend, timeout_s: float = TIMEOUT_S) -> Probe:
-    """Return what a backend says of itself (`probe`), or else what it does with one tiny query.
+    """Return a backend's own `probe`, or else the result of one tiny query.
 
-    Wrappers are passed by where they show what is `wrapped`: a cache would answer for it. A
-    `VeridicalError` of the backend goes through, as it says what to do.
+    Wrappers with an attribute `wrapped` are left out: a cache would answer for the backend. A
+    `VeridicalError` of the backend is raised unchanged, as it says what to do.
     """
     while not isinstance(backend, Probing) and hasattr(backend, "wrapped"):
         backend = backend.wrapped

@@ -1,18 +1,18 @@
-"""One chat model in this process, by llama.cpp through xllamacpp, shared by whoever asks for it.
+"""Chat model in this process, by llama.cpp through xllamacpp, shared by all its users.
 
 The same prompt gives the same numbers to the last bit, whatever was asked before. That is not a
-matter of course. llama.cpp keeps what it computed for a prompt and reads of the next one only what
-follows their common beginning, and how many tokens it reads at a time decides which of its kernels
-sum, and how they round: the same prompt read anew, after another claim on its context, or twice in
-a row had log-probabilities up to .2 and P(supported) up to .01 apart (Qwen2.5 0.5B, four bits, on a
-CPU). So a prompt is read in stages that are cut at fixed places: the system's message, the context,
-the claim. Before each stage comes a request that ends where the stage begins, but for one sign that
-no text has there; it leaves in the cache exactly what was read in the stages before. That costs
-some eight tokens a claim. And there is only one cache, and one prompt at a time, as prompts that
-share a batch round differently, too.
+matter of course. llama.cpp keeps its results for a prompt and reads of the next one only the part
+after their common beginning, and the number of tokens it reads at a time decides which of its
+kernels sum, and how they round: the same prompt read anew, after another claim on its context, or
+twice in a row had log-probabilities up to .2 and P(supported) up to .01 apart (Qwen2.5 0.5B, four
+bits, on a CPU). So a prompt is read in stages that are cut at fixed places: the system's message,
+the context, the claim. Before each stage comes a request that ends where the stage begins, but for
+one sign that no text has there; it leaves in the cache exactly the stages before. That costs some
+eight tokens a claim. And there is only one cache, and one prompt at a time, as prompts that share a
+batch round differently, too.
 
 llama.cpp opens a web server that cannot be switched off. Here it listens on a socket in a private
-folder that is deleted at once (on Windows: on loopback), with a key that nobody knows.
+folder that is deleted at once (on Windows: on loopback), with a random key of this process only.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BATCH_TOKENS = 256
-"""How many tokens are computed at once: a request can be stopped between batches, not within."""
+"""Tokens per batch: a request can be stopped between batches, not within."""
 
 Messages = Sequence[Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What makes one loaded model differ from another: the file, and how it is run.
+    """Identity of a loaded model: the file, and the options it is run with.
 
     A prompt may have `context_tokens` tokens, answer included.
     """
@@ -56,7 +56,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """How many tokens of prompts were computed or found in the cache, and how many of answers."""
+    """Numbers of prompt tokens, computed or found in the cache, and of answer tokens."""
 
     evaluated: int = 0
     reused: int = 0
@@ -75,7 +75,7 @@ _leaving = threading.Event()
 
 
 class LlamaModel:
-    """A loaded model. Any thread may ask it; while one does, the others wait."""
+    """Loaded model. Any thread may ask it; while one does, the others wait."""
 
     def __init__(self, server: Any) -> None:  # noqa: ANN401 -- xllamacpp has no types
         self._server = server
@@ -94,7 +94,7 @@ class LlamaModel:
         completion: Completion | Unmeasured = malformed("no stages")
         tokens = Tokens()
         with self._lock:
-            # What the cache holds is known again only after all went well.
+            # The content of the cache is known again only after all went well.
             held, self._held = self._held, ()
             same = _common(held, before)
             for number in range(max(0, same - 1), len(stages)):
@@ -121,7 +121,7 @@ class LlamaModel:
         """Return when no thread is in llama.cpp any more; to be called as the process ends.
 
         A thread that comes back from there to an interpreter which is gone ends the process with a
-        crash. Threads are left behind in it where somebody did not wait, as after a timeout.
+        crash. Such threads remain where a caller did not wait, as after a timeout.
         """
         _leaving.set()
         with self._lock:
@@ -155,7 +155,7 @@ _STREAM: Mapping[str, object] = MappingProxyType({"stream": True, "return_progre
 
 
 def _common(held: Sequence[Messages], wanted: Sequence[Messages]) -> int:
-    """Return how many stages two prompts have in common."""
+    """Return the number of common stages of two prompts."""
     pairs = enumerate(zip(held, wanted, strict=False))
     return next((number for number, (a, b) in pairs if a != b), min(len(held), len(wanted)))
 
@@ -184,7 +184,7 @@ def _leave() -> None:
 
 
 def shared(load: Load) -> LlamaModel:
-    """Return the model that the whole process shares; it lives as long as somebody holds it.
+    """Return the model that the whole process shares; it lives as long as it has users.
 
     `BackendError` if the file cannot be loaded, `MissingExtraError` without xllamacpp.
     """
@@ -238,7 +238,7 @@ def start(load: Load) -> Any:  # noqa: ANN401
 
 
 def read_chunks(chunks: Sequence[object]) -> tuple[Completion | Unmeasured, Tokens]:
-    """Return what the chunks of a stream say: the completion, without its usage, and its tokens."""
+    """Return the completion in the chunks of a stream, without its usage, and its tokens."""
     choice: dict[str, object] = {}
     written: list[str] = []
     read = None
@@ -258,7 +258,7 @@ def read_chunks(chunks: Sequence[object]) -> tuple[Completion | Unmeasured, Toke
 
 
 def _add(part: Mapping[str, object], choice: dict[str, object], written: list[str]) -> None:
-    """Add what a chunk holds of the choice: text, the first log-probabilities, why it ended."""
+    """Add a chunk's part of the choice: text, the first log-probabilities, the finish reason."""
     match part:
         case {"delta": {"content": str(text)}}:
             written.append(text)

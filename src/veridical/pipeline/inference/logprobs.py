@@ -1,4 +1,4 @@
-"""Log-probabilities of an answer's first token -> an estimate with honest bounds."""
+"""Estimates from the log-probabilities of an answer's first token, with honest bounds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
 
 LEAST_MASS = 0.2
-"""What the answers' spellings must hold of all probability, or else the model did not answer."""
+"""Minimum share of all probability on the answers' spellings, or else the model did not answer."""
 
 _ROUNDING = 0.01
-"""By how much probabilities may exceed 1 in sum: servers compute them in 16 bits."""
+"""Tolerance for the sum of probabilities above 1: servers compute them in 16 bits."""
 
-# Ġ, Ċ and ▁ are what tokenizers write for a space and a line break.
+# tokenizers write Ġ, Ċ and ▁ for a space and a line break
 _WORD = re.compile(r"[\W\d_ĠĊ]*([A-Za-z]+)[\W\d_]*")
 
 
@@ -30,7 +30,7 @@ _WORD = re.compile(r"[\W\d_ĠĊ]*([A-Za-z]+)[\W\d_]*")
 class TokenProbabilities:
     """P of each answer, given that it is one of the three, and bounds for P(YES).
 
-    `mass` is what the answers' spellings hold of all probability; it has been renormalised away.
+    `mass` is the share of all probability on the answers' spellings; it has been renormalised away.
     """
 
     probabilities: Mapping[AnswerWord, float]
@@ -63,13 +63,13 @@ class TokenProbabilities:
 
 
 def read_logprobs(top: Iterable[tuple[str, float]]) -> TokenProbabilities | Unmeasured:
-    """Return what the most probable first tokens say.
+    """Return the answer probabilities from the most probable first tokens.
 
     `top` holds pairs of token and natural log-probability, in any order. Every spelling of an
     answer counts: case, leading space, quotes, and a token that only begins the word (`Y`, `UN`).
-    What the listed tokens leave over may be further spellings of any one answer: the bounds allow
-    for all of it. A malformed reply if this is no distribution, or if the answers hold less than
-    `LEAST_MASS` of it.
+    The probability outside the listed tokens may be further spellings of any one answer: the bounds
+    allow for all of it. A malformed reply if this is no distribution, or if the answers hold less
+    than `LEAST_MASS` of it.
     """
     listed: list[float] = []
     found: dict[AnswerWord, list[float]] = {answer: [] for answer in AnswerWord}

@@ -1,9 +1,9 @@
 """Any OpenAI-compatible chat endpoint (extra `openai`): log-probabilities, or else samples.
 
 OpenAI, vLLM, llama.cpp, Ollama and LM Studio agree on the shape of a request but not on every
-argument. The backend begins with what most of them accept and gives way when a server refuses; what
-worked is remembered (`ServerCapabilities`). A server or a model that gives no log-probabilities is
-asked repeatedly for its answer (`sampling`).
+argument. The backend begins with the most widely accepted ones and gives way when a server refuses;
+accepted arguments are remembered (`ServerCapabilities`). A server or a model that gives no
+log-probabilities is asked repeatedly for its answer (`sampling`).
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ class OpenAIChat:
     `base_url` is that of the endpoint (`http://127.0.0.1:8080/v1`). Without it the SDK takes
     address and key from its own environment variables; with it a key is sent only if `api_key` is
     given, so that a key for one service never reaches another. `top_logprobs` is how many tokens to
-    ask for, `concurrency` how many requests run at once, `timeout_s` what one may take, and
-    `extra_body` goes into each request as it is (`{"reasoning_effort": "none"}`). `price` is
-    what a request costs in USD (default: the shipped price of the model, None if there is none).
+    ask for, `concurrency` how many requests run at once, `timeout_s` the limit of one in seconds,
+    and `extra_body` goes into each request as it is (`{"reasoning_effort": "none"}`). `price` is
+    the price of a request in USD (default: the shipped price of the model, None if there is none).
 
     Where there are no log-probabilities, a claim is asked about as often as `plan` says, at a
     temperature of 1 (or the server's own, where it takes none); a `seed` in `extra_body` counts up.
@@ -146,13 +146,13 @@ class OpenAIChat:
 
     @property
     def estimators(self) -> frozenset[Estimator]:
-        """The estimators that its estimates may come from."""
+        """Estimators that its estimates may come from."""
         sampled = {Estimator.SAMPLING} if self._plan else set()
         return frozenset({Estimator.LOGPROBS} | sampled)
 
     @property
     def most(self) -> UsageBound:
-        """What a claim may take at most: a request for log-probabilities, and all samples.
+        """Maximum usage of a claim: a request for log-probabilities, and all samples.
 
         Any reply may lack them. A model that thinks, which its first sample shows, has that one
         taken again with room to.
@@ -167,7 +167,7 @@ class OpenAIChat:
             return []
         prompts = [prompt_for(query) for query in queries]
         results: list[Measurement | None] = [None] * len(queries)
-        # Those with one context follow each other, so that a server finds it in its prefix cache.
+        # Queries with one context follow each other: a server finds it in its prefix cache.
         order = iter(sorted(range(len(queries)), key=lambda i: prompts[i].context))
 
         async def work(line: _ClientPool) -> None:
@@ -180,7 +180,7 @@ class OpenAIChat:
         return [result for result in results if result is not None]
 
     async def probe(self) -> Probe:
-        """Ask the endpoint one tiny question; what goes wrong is in the value."""
+        """Ask the endpoint one tiny question; failures are in the returned value."""
         prompt, bill = prompt_for(QUESTION), Bill(self._price)
         async with self._open() as line:
             found = await self._ask(line, prompt, bill, self._dialect)
@@ -225,7 +225,7 @@ class OpenAIChat:
     async def _read(
         self, line: _ClientPool, prompt: Prompt, bill: Bill
     ) -> TokenProbabilities | Unmeasured:
-        """Return what the log-probabilities say; `NO_LOGPROBS` if the server gives none."""
+        """Return the answer probabilities; `NO_LOGPROBS` if the server gives none."""
         completion = await self._ask(line, prompt, bill, self._dialect)
         if isinstance(completion, Unmeasured):
             return completion
@@ -247,7 +247,7 @@ class OpenAIChat:
     async def _sample(
         self, line: _ClientPool, prompt: Prompt, bill: Bill, plan: Plan
     ) -> Tally | Unmeasured:
-        """Return how often each answer was given."""
+        """Return the counts of the answers."""
         return await sample(
             partial(self._answer, line, prompt, bill),
             minimum=plan.minimum,
@@ -305,7 +305,7 @@ class OpenAIChat:
         return NO_LOGPROBS
 
     def _learn(self, dialect: ServerCapabilities) -> None:
-        """Remember what worked; a sample says nothing of log-probabilities."""
+        """Remember accepted arguments; a sample says nothing of log-probabilities."""
         if dialect.sampled:
             dialect = replace(dialect, top_logprobs=self._dialect.top_logprobs)
         self._dialect = dialect
@@ -325,14 +325,14 @@ class OpenAIChat:
 
 @dataclass(frozen=True, slots=True)
 class _ClientPool:
-    """The connections of one call, and the room that it shares with others."""
+    """Connections of one call, and the concurrency limit that it shares with others."""
 
     client: AsyncOpenAI
     limiter: anyio.CapacityLimiter
 
 
 def _extra_body(given: Mapping[str, object], number: int | None) -> dict[str, object]:
-    """Return what goes into a request; samples that had to be alike would be one sample."""
+    """Return the extra arguments of a request; with a fixed seed all samples would be one."""
     extra = dict(given)
     if number is not None:
         extra.pop("temperature", None)

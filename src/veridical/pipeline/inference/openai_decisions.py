@@ -71,8 +71,8 @@ class OpenAIDecisions:
 
     `base_url` is that of the API, with `/v1` (`https://api.fireworks.ai/inference/v1`). Without it
     the SDK takes address and key from its own environment variables; with it a key is sent only if
-    `api_key` is given, so that a key for one service never reaches another. `price` is what a
-    request costs in USD where the service does not say it (default: the shipped price).
+    `api_key` is given, so that a key for one service never reaches another. `price` is the price of
+    a request in USD where the service does not state the cost (default: the shipped price).
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class OpenAIDecisions:
             name="openai-decisions",
             model=model,
             estimator=Estimator.DECISION,
-            # Who shares a request can matter, so how many may share one is part of what is asked.
+            # Claims of one request can affect each other, so the fingerprint holds their limit.
             fingerprint=fingerprint(
                 "openai-decisions", WORDS, model, address, str(limits.claims_per_request)
             ),
@@ -109,7 +109,7 @@ class OpenAIDecisions:
         async with self._client.copy(http_client=openai_connections()) as client:
 
             async def ask(batch: Batch) -> DecisionReply | Unmeasured:
-                # Read as it came: the SDK's types hold whatever a server sends.
+                # Read as raw JSON: the SDK's types hold whatever a server sends.
                 response = await client.decisions.with_raw_response.create(
                     model=self.info.model, input=batch.state, questions=questions(batch)
                 )
@@ -118,7 +118,7 @@ class OpenAIDecisions:
             return await decide(queries, ask, self.info, self._limits, self._room.here())
 
     async def probe(self) -> Probe:
-        """Ask the service one tiny question; what goes wrong is in the value."""
+        """Ask the service one tiny question; failures are in the returned value."""
         return await probe_with(self)
 
 
@@ -139,10 +139,10 @@ def questions(batch: Batch) -> list[QuestionQuestionParamChoice]:
 
 
 def read_reply(raw: object, batch: Batch) -> DecisionReply | Unmeasured:
-    """Return what the JSON of a reply says; a malformed reply if it has no answers.
+    """Return the answers in the JSON of a reply; a malformed reply if it has none.
 
     Answers are told apart by their names; a server that gives none must answer all questions, in
-    order. A single answer that is not what it should be costs only its own claim the measurement.
+    order. An invalid single answer costs only its own claim the measurement.
     """
     answers = raw.get("answers") if isinstance(raw, dict) else None
     if not isinstance(answers, list):

@@ -40,7 +40,7 @@ class OpenAIEmbeddings:
         self.fingerprint = str(self._client.base_url)
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
-        """Return a vector for each text, in one request; or why there are none."""
+        """Return a vector for each text, in one request; or the reason for their absence."""
         try:
             with anyio.fail_after(self._timeout_s):
                 # A client of its own for one call: connections belong to one event loop.
@@ -54,7 +54,7 @@ class OpenAIEmbeddings:
             found = {one.index: one.embedding for one in reply.data}
             vectors = [found[number] for number in range(len(texts))]
             fine = _are_vectors(vectors)
-        except (AttributeError, KeyError, TypeError):  # the SDK does not look at what it is sent
+        except (AttributeError, KeyError, TypeError):  # the SDK does not validate replies
             fine = False
         return vectors if fine else malformed("not a vector of one length for each text")
 

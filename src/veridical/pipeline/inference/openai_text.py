@@ -1,7 +1,7 @@
 """Text from any OpenAI-compatible chat endpoint (extra `openai`), as JSON of a schema if asked for.
 
-Servers hold a model to a schema (`json_schema`), to some JSON (`json_object`), or to nothing. What
-one refuses is left out of the next request, and what worked is remembered.
+Servers hold a model to a schema (`json_schema`), to some JSON (`json_object`), or to nothing. A
+refused argument is left out of the next request, and accepted ones are remembered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class ReplyFormat(StrEnum):
-    """What a server can hold a model to, the strictest first."""
+    """Constraints on a reply that a server can enforce, the strictest first."""
 
     JSON_SCHEMA = "json_schema"
     JSON_OBJECT = "json_object"
@@ -59,7 +59,7 @@ class TextDialect:
         return arguments
 
     def after(self, refusal: str) -> TextDialect | None:
-        """Return what to try after a refusal; None if it is about something else."""
+        """Return the next arguments to try after a refusal; None if it is about something else."""
         if "max_completion_tokens" in refusal and self.limit == "max_tokens":
             return replace(self, limit="max_completion_tokens")
         if self.format is not ReplyFormat.TEXT and any(word in refusal for word in _ABOUT_FORMAT):
@@ -77,7 +77,7 @@ _ABOUT_FORMAT = ("response_format", "json_schema", "json_object", "schema", "gra
 
 
 def response_format(schema: Mapping[str, object], kind: ReplyFormat) -> dict[str, object]:
-    """Return what a chat completion is told about the form of its text."""
+    """Return the `response_format` argument of a chat completion."""
     if kind is not ReplyFormat.JSON_SCHEMA:
         return {"type": kind.value}
     named = {"name": "reply", "strict": True, "schema": dict(schema)}
@@ -120,7 +120,7 @@ def create(  # noqa: PLR0913 -- options of a text model are named arguments
 
 
 class OpenAIText:
-    """Texts of a chat model; the options mean what they do for the backend `openai`."""
+    """Texts of a chat model; the options mean the same as for the backend `openai`."""
 
     def __init__(  # noqa: PLR0913 -- see create
         self,
@@ -142,7 +142,7 @@ class OpenAIText:
         self.fingerprint = repr((str(self._client.base_url), sorted(self._extra_body.items())))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes, giving way to what the server refuses."""
+        """Return the model's text, dropping arguments that the server refuses."""
         started = perf_counter()
         dialect = self._dialect
         while True:

@@ -1,4 +1,4 @@
-"""A claim as a choice among options, and the probabilities of the options as a distribution.
+"""Claim as a choice among options, and the probabilities of the options as a distribution.
 
 Both decision formats ask in the same words. The context is the same for all claims of a request and
 comes with the warning; a question is short and begins with its claim, because small models cut
@@ -27,7 +27,7 @@ OPTIONS: dict[str, str] = {
     NOT_STATED: "The context does not say whether the claim is true or false.",
     NONE: "None of the other answers fits.",
 }
-"""What a claim can be, by the context, and what each option means."""
+"""Options for a claim, given the context, and their meanings."""
 
 _STATE = (
     "Judge claims by the context below alone, not by what you know. Between <data-…> and </data-…>"
@@ -38,9 +38,9 @@ _CLAIM = "What does the context say of this claim?\nClaim:\n{claim}"
 _QUESTION = "\nThe claim is part of an answer to this question:\n{question}"
 
 WORDS = "\n".join([_STATE, _CLAIM, _QUESTION, *OPTIONS, *OPTIONS.values()])
-"""Everything that is asked, for fingerprints."""
+"""All prompt texts, for fingerprints."""
 
-_ROUNDED = 0.05  # how far a sum of rounded probabilities may exceed 1
+_ROUNDED = 0.05  # maximum excess over 1 of a sum of rounded probabilities
 _SLACK = 1e-6  # and one probability, for floats
 
 
@@ -48,8 +48,8 @@ _SLACK = 1e-6  # and one probability, for floats
 class Distribution:
     """P of supported, contradicted and not stated, which sum to 1, and bounds for supported.
 
-    The three are renormalised: they are what the model says given that the answer is one of them.
-    What it gives to `none`, or to nothing at all, is credited to none of the three but widens the
+    The three are renormalised: they are the model's probabilities given that the answer is one of
+    them. The mass on `none`, or on nothing at all, is credited to none of the three but widens the
     bounds: `low` is P(supported) if all of that mass went elsewhere, `high` if all went to it.
     """
 
@@ -61,12 +61,12 @@ class Distribution:
 
 
 def state_for(context: str) -> str:
-    """Return what a model is given to judge claims by: a context between fences, with a warning."""
+    """Return the context for a model to judge claims by: between fences, with a warning."""
     return _STATE.format(context=fenced(_encodable(context)))
 
 
 def instructions_for(query: Query) -> str:
-    """Return the question about a claim: what the context says of it."""
+    """Return the question about a claim and the context."""
     asked = _CLAIM.format(claim=fenced(_encodable(query.claim)))
     if query.question:
         asked += _QUESTION.format(question=fenced(_encodable(query.question)))
@@ -81,14 +81,14 @@ def name_for(query: Query) -> str:
 def options_for(query: Query) -> dict[str, str]:
     """Return the options in an order that differs from query to query, always the same for one.
 
-    Some models prefer what comes first or last; over many claims that evens out.
+    Some models prefer the first or the last option; over many claims that evens out.
     """
     seed = _digest(query.claim, query.question or "", query.context)
     return {name: OPTIONS[name] for name in sorted(OPTIONS, key=lambda name: _digest(seed, name))}
 
 
 def read_probabilities(probabilities: Mapping[str, object]) -> Distribution | Unmeasured:
-    """Return the distribution that the probabilities of the options come to.
+    """Return the distribution of the probabilities of the options.
 
     A malformed reply if one of the three is missing, if any is not a number from 0 to 1, if they
     sum to more than 1 (but for rounding), or if all three are 0. `none` may be missing.

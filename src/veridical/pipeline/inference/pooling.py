@@ -1,7 +1,7 @@
 """One estimate out of two: the logarithmic opinion pool (Genest & Zidek 1986).
 
-P(supported) is the mean of the two in log-odds, the second counted twice: who is surer counts for
-more, and two who lean the same way are not made surer than they are. The rest is shared between
+P(supported) is the mean of the two in log-odds, the second counted twice: the surer one counts for
+more, and two that lean the same way are not made surer than they are. The rest is shared between
 contradicted and not in context as the two share theirs on average.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 WEIGHT = 2 / 3
-"""The second's share: the one that is only asked in doubt is taken for the better one."""
+"""Weight of the second: as it is only asked in doubt, it is taken for the better one."""
 
 
 def pooled_probability(first: float, second: float) -> float:
@@ -51,7 +51,7 @@ def _rest(total: float, *estimates: Estimate) -> tuple[float | None, float | Non
 
 
 def _share(estimate: Estimate) -> float | None:
-    """Return which share of what is not supported is contradicted; None if unknown."""
+    """Return the contradicted share of the probability of "not supported"; None if unknown."""
     if estimate.contradicted is None or estimate.not_in_context is None:
         return None
     rest = estimate.contradicted + estimate.not_in_context

@@ -1,9 +1,9 @@
-"""What a request to a paid service costs, from a price table that users can override.
+"""Cost of requests to paid services, from a price table that users can override.
 
-Prices are in USD per million tokens. Those shipped (`prices.json`) carry the vendor's page and the
-day on which the figure was last known to stand there; prices change, so what a user sets wins. A
-model without a price has no cost, which is None and never 0. What runs on one's own machine costs
-0.0; a backend that knows it does sets that itself, without asking here.
+Prices are in USD per million tokens. The shipped ones (`prices.json`) carry the vendor's page and
+the day on which the figure was last known to stand there; prices change, so a user's own price
+wins. A model without a price has no cost, which is None and never 0. A local model costs 0.0; a
+backend that knows it does sets that itself, without asking here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PRICES = Path(__file__).with_name("prices.json")
 
 _MILLION = 1_000_000
-# What may follow a name for the model to be the same one. `-mini` may not: it is another model.
+# Suffixes after a name for the same model. `-mini` is none: it is another model.
 _VERSION = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)", re.ASCII)
 
 
@@ -36,7 +36,7 @@ _VERSION = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)", re.ASCII)
 class Usage:
     """Tokens that one request was charged for; the four counts are disjoint.
 
-    `input_tokens` are those read in full: neither taken from the service's prompt cache
+    `input_tokens` are the tokens read in full: neither taken from the service's prompt cache
     (`cached_input_tokens`) nor put there (`cache_write_tokens`). That is how Anthropic counts;
     `from_total` takes OpenAI's way of counting.
     """
@@ -67,9 +67,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """USD per million tokens of each kind; `ConfigurationError` for what cannot be a price.
+    """USD per million tokens of each kind; `ConfigurationError` for an impossible price.
 
-    Without a price of their own, cached tokens cost what others do (no discount is known), and
+    Without a price of their own, cached tokens cost the same as others (no discount is known), and
     written ones are of unknown cost (services charge extra for them). Prompts longer than
     `max_input_tokens` are charged by another tariff, which is not known here.
     """
@@ -89,7 +89,7 @@ class Price:
                 raise ConfigurationError(msg, hint="Prices are in USD per million tokens")
 
     def cost_usd(self, usage: Usage) -> float | None:
-        """Return what one request cost; None where the counts or a price for them are unknown."""
+        """Return the cost of one request; None where the counts or a price for them are unknown."""
         too_long = self.max_input_tokens is not None and usage.prompt_tokens > self.max_input_tokens
         cached = self.input if self.cached_input is None else self.cached_input
         charged = (
@@ -108,11 +108,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class UsageBound:
-    """What a claim, or a text, may take at most, as far as its backend knows.
+    """Maximum usage of a claim, or a text, as far as its backend knows.
 
-    So many `requests`, each with so many tokens of output besides those that are asked for: the one
-    word that answers a claim, or the tokens that a text may have. Where it is not `certain`, one
-    answer will show whether it is more.
+    So many `requests`, each with so many tokens of output besides the requested ones: the one word
+    that answers a claim, or the tokens that a text may have. Where it is not `certain`, one answer
+    will show whether it is more.
     """
 
     requests: int = 1
@@ -121,14 +121,14 @@ class UsageBound:
 
 
 def usage_bound(backend: object) -> UsageBound:
-    """Return what a claim, or a text, may take: one request, unless there is a property `most`."""
+    """Return the maximum usage of a claim, or a text: `most` of the backend, or one request."""
     most: UsageBound = getattr(backend, "most", UsageBound())
     return most
 
 
 @dataclass(slots=True)
 class Bill:
-    """What a claim's shares of requests came to; None once a part is unknown."""
+    """Sum of a claim's shares of requests; None once a part is unknown."""
 
     price: Callable[[Usage], float | None]
     tokens: int | None = 0
@@ -148,14 +148,14 @@ class Bill:
             self.cost_usd += cost / shares
 
     def failed(self, failure: Unmeasured) -> BilledFailure:
-        """Return a failure with what it took."""
+        """Return a failure with its usage."""
         return BilledFailure.of(failure, Taken(self.tokens, self.cost_usd))
 
 
 def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float | None]:
-    """Return what a request costs if the service puts its prompt into the cache, where it charges.
+    """Return a function for the cost of a request, with a cache write where that costs more.
 
-    Who is to know beforehand cannot tell whether it will.
+    It is used in advance, when it is unknown whether the service will charge for that.
     """
 
     def cost(usage: Usage) -> float | None:
@@ -167,10 +167,10 @@ def dearest(price: Callable[[Usage], float | None]) -> Callable[[Usage], float |
 
 
 def cost_usd(model: str, usage: Usage, table: Mapping[str, Price] | None = None) -> float | None:
-    """Return what one request to `model` cost in USD, None if that is unknown.
+    """Return the cost of one request to `model` in USD, None if that is unknown.
 
-    `table` is what `price_table` returns; None stands for the prices shipped. Ask for each request
-    on its own: long prompts may have another tariff, and a sum of short ones would look like one.
+    `table` is the result of `price_table`; None means the shipped prices. Ask for each request on
+    its own: long prompts may have another tariff, and a sum of short ones would look like one.
     """
     price = price_of(model, shipped_prices() if table is None else table)
     return None if price is None else price.cost_usd(usage)
@@ -202,7 +202,7 @@ def price_table(
 
 
 def read_prices(path: str) -> Mapping[str, Mapping[str, float | None]]:
-    """Return what a price file says of models; `ConfigurationError` if it cannot be read."""
+    """Return the prices of models in a file; `ConfigurationError` if it cannot be read."""
     import yaml
 
     try:

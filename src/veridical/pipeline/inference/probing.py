@@ -1,4 +1,4 @@
-"""What a backend finds out about the service behind it, for `veridical doctor`."""
+"""Probes of the services behind backends, for `veridical doctor`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ QUESTION = Query("The sky is blue.", "On a clear day the sky is blue.")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Whether a service answers; `detail` is one line for a person, without any text of theirs.
+    """Result of a probe of a service; `detail` is one line for a person, without any of its text.
 
-    `logprobs` says whether it gives log-probabilities; None if that is unknown or means nothing.
+    `logprobs` is true if it gives log-probabilities; None if that is unknown or means nothing.
     """
 
     ok: bool
@@ -25,8 +25,8 @@ class Probe:
 
 @runtime_checkable
 class Probing(Protocol):
-    """A backend that can say whether it is usable here and now."""
+    """Backend that can probe its own usability here and now."""
 
     async def probe(self) -> Probe:
-        """Ask the service one tiny question; what goes wrong is in the value, nothing is raised."""
+        """Ask the service one tiny question; failures are in the value, nothing is raised."""
         ...

@@ -1,7 +1,7 @@
-"""What a language model is asked, and how texts that are data are kept from being read as orders.
+"""Prompts for language models, with untrusted texts delimited against prompt injection.
 
-The pattern is that of SPEC-08.12: the context first, so that a server can reuse what it computed
-for it, then the claim, then one word as the answer. Context and question stand between fences, the
+The pattern is that of SPEC-08.12: the context first, so that a server can reuse its computation for
+it, then the claim, then one word as the answer. Context and question stand between fences, the
 claim between quotes (`core.fencing`).
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class AnswerWord(StrEnum):
-    """The words a model may answer with: the claim is supported, contradicted, or neither."""
+    """Words a model may answer with: the claim is supported, contradicted, or neither."""
 
     YES = "YES"
     NO = "NO"
@@ -62,7 +62,7 @@ UNSURE"""
 class Prompt:
     """Messages for a chat model.
 
-    What comes before `claim` is the same for all claims of one context and question.
+    The text before `claim` is the same for all claims of one context and question.
     """
 
     system: str = field(repr=False)
@@ -71,12 +71,12 @@ class Prompt:
 
     @property
     def user(self) -> str:
-        """The message of the user."""
+        """Message of the user."""
         return self.context + self.claim
 
     @property
     def messages(self) -> list[dict[str, str]]:
-        """The messages in the form that chat completions take."""
+        """Messages in the form that chat completions take."""
         return [
             {"role": "system", "content": self.system},
             {"role": "user", "content": self.user},
@@ -84,7 +84,7 @@ class Prompt:
 
 
 def prompt_for(query: Query) -> Prompt:
-    """Return what to ask a chat model about a query."""
+    """Return the prompt for a chat model about a query."""
     question = _QUESTION.format(question=fenced(query.question)) if query.question else ""
     return Prompt(
         SYSTEM,

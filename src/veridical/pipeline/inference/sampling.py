@@ -1,14 +1,14 @@
-"""Repeated three-way answers -> an estimate with a Wilson interval, and when to stop asking.
+"""Estimates from repeated three-way answers: Wilson intervals and sequential stopping.
 
-For models without log-probabilities (SPEC-08.14). The point estimate is the raw share of YES: it
-says what was counted, needs no prior, and the shares of the three answers sum to 1. How little a
-few answers say is in the interval (Wilson 1927, 95 %), which always holds the raw share: three
-times YES is 1.00 [0.44, 1.00].
+For models without log-probabilities (SPEC-08.14). The point estimate is the raw share of YES: it is
+the observed count, needs no prior, and the shares of the three answers sum to 1. The uncertainty of
+a few answers is in the interval (Wilson 1927, 95 %), which always holds the raw share: three times
+YES is 1.00 [0.44, 1.00].
 
 Asking stops for a claim when its interval lies wholly on one side of the threshold at which its
-probability will be read, or when the maximum is reached. With a threshold of .7 that takes 9 YES
-in a row, or 3 answers none of which is YES. A round asks for as many samples as any decision
-needs, so that they can be asked at once and none of them is in vain.
+probability will be read, or when the maximum is reached. With a threshold of .7 that takes 9 YES in
+a row, or 3 answers none of which is YES. A round asks for as many samples as any decision needs, so
+that they can be asked at once and none of them is in vain.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How often each answer was given to one claim."""
+    """Counts of the answers to one claim."""
 
     yes: int = 0
     no: int = 0
@@ -70,7 +70,7 @@ class Tally:
 
     @property
     def total(self) -> int:
-        """The number of samples."""
+        """Number of samples."""
         return self.yes + self.no + self.unsure
 
     @property
@@ -118,7 +118,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many samples to take of a claim.
+    """Number of samples to take of a claim.
 
     At least `minimum`, at most `maximum` times it is asked about; between them asking stops once
     the interval does not hold `threshold` any more. `ConfigurationError` for impossible values.
@@ -137,7 +137,7 @@ class Plan:
             raise ConfigurationError(msg, hint="Use the support threshold of the policy")
 
     def decided(self, tally: Tally) -> bool:
-        """Say whether the interval lies wholly on one side of the threshold."""
+        """Return whether the interval lies wholly on one side of the threshold."""
         low, high = tally.interval
         return low >= self.threshold or high < self.threshold
 
@@ -165,7 +165,7 @@ class Plan:
 
 @dataclass(slots=True)
 class _Claim:
-    """What is known so far of one claim."""
+    """State of one claim."""
 
     tally: Tally = field(default_factory=Tally)
     asked: int = 0
@@ -197,10 +197,10 @@ async def sample(
     maximum: int,
     threshold: float,
 ) -> Tally | Unmeasured:
-    """Ask about one claim until it is decided; return the answers, or why there are none.
+    """Ask about one claim until it is decided; return the answers, or the reason for none.
 
     `ask(number)` asks once, numbers count from 0. It is called for several numbers at a time, and
-    limits its own concurrency. See `sample_many` for what becomes of its failures.
+    limits its own concurrency. Its failures are treated as in `sample_many`.
     """
 
     async def ask_one(number: int, _: Sequence[int]) -> Mapping[int, AnswerWord] | Unmeasured:
@@ -220,8 +220,8 @@ async def sample_many(
 
     `ask(number, indices)` asks request `number` about some of the claims 0 to `claims` - 1 and
     returns an answer for each that was answered. A claim that a reply misses, or a malformed reply,
-    costs that sample only. Any other failure ends the asking: who has `minimum` answers by then
-    keeps them, the others fail with it. The first request goes alone: it fills a service's prompt
+    costs that sample only. Any other failure ends the asking: claims with `minimum` answers by then
+    keep them, the others fail with it. The first request goes alone: it fills a service's prompt
     cache, and a service that is down is asked once.
     """
     states = [_Claim() for _ in range(claims)]
@@ -245,7 +245,7 @@ async def sample_many(
 
 
 def _round(states: Sequence[_Claim], plan: Plan, *, first: bool) -> list[list[int]]:
-    """Return which claims each request of the next round asks about."""
+    """Return the claims of each request of the next round."""
     wanted = {i: state.further(plan) for i, state in enumerate(states)}
     requests = max(wanted.values(), default=0)
     if first:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "jev-latest"
 """An alias: hosted Jev takes it for its newest version, a server with one model for that one."""
 DEFAULT_URL = "http://127.0.0.1:8080"
-"""Where llama.cpp listens; nothing leaves the machine unless another address is given."""
+"""Default address of llama.cpp; nothing leaves the machine unless another address is given."""
 
 _OK = 200
 
@@ -70,8 +70,8 @@ class SystemOne:
     """P(supported, contradicted, not in context) as a decision model chooses among them.
 
     `base_url` is the server's address, with or without `/v1` or `/v1/systemone` at its end
-    (`https://openrouter.ai/api/v1`). `api_key` is sent as a bearer token, if there is one.
-    `price` is what a request costs in USD where the server does not say it (default: the shipped
+    (`https://openrouter.ai/api/v1`). `api_key` is sent as a bearer token, if there is one. `price`
+    is the price of a request in USD where the server does not state the cost (default: the shipped
     price).
     """
 
@@ -96,7 +96,7 @@ class SystemOne:
             name="systemone",
             model=model,
             estimator=Estimator.DECISION,
-            # Who shares a request can matter, so how many may share one is part of what is asked.
+            # Claims of one request can affect each other, so the fingerprint holds their limit.
             fingerprint=fingerprint(
                 "systemone", WORDS, model, self._endpoint, str(limits.claims_per_request)
             ),
@@ -122,7 +122,7 @@ class SystemOne:
             return await decide(queries, ask, self.info, self._limits, self._room.here())
 
     async def probe(self) -> Probe:
-        """Ask the server one tiny question; what goes wrong is in the value."""
+        """Ask the server one tiny question; failures are in the returned value."""
         return await probe_with(self)
 
     def _open(self) -> httpx.AsyncClient:
@@ -153,9 +153,9 @@ def request(batch: Batch, model: str) -> dict[str, Any]:
 
 
 def read_reply(raw: object) -> DecisionReply | Unmeasured:
-    """Return what the JSON of a reply says; a malformed reply if it has no answers.
+    """Return the answers in the JSON of a reply; a malformed reply if it has none.
 
-    A single answer that is not what it should be costs only its own claim the measurement.
+    An invalid single answer costs only its own claim the measurement.
     """
     answers = raw.get("answers") if isinstance(raw, dict) else None
     if not isinstance(answers, dict):

@@ -1,9 +1,9 @@
-"""Vectors of word pieces: the embedding table of the packaged verifier, for finding by meaning.
+"""Vectors of word pieces: the embedding table of the packaged verifier, for semantic search.
 
-What a cross-encoder reads first is a table with one vector for each word piece of its vocabulary.
+The first layer of a cross-encoder is a table with one vector for each word piece of its vocabulary.
 In it "kid" is near to "child" and "physicians" to "doctors", with no model run: enough to find the
-sentence of a source that says in other words what a claim says. The table is read where it lies in
-the weights' file (ONNX, a Protocol Buffers message); only the rows that are asked for are decoded.
+sentence of a source that states a claim in other words. The table is read in place from the
+weights' file (ONNX, a Protocol Buffers message); only the requested rows are decoded.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _TABLE = b"word_embeddings.weight"
 _BATCH = 1024
-"""Texts that are cut at once: what the tokenizer makes of a text takes many times its memory."""
+"""Texts tokenized at once: the tokenizer's output takes many times the memory of the text."""
 
 _WORD = re.compile(r"(?:##)?[^\W_]+")
 _GRAPH, _INITIALIZER = 7, 5
@@ -35,11 +35,11 @@ _DIMS, _NAME, _RAW = 1, 8, 9
 """Fields of ONNX's TensorProto."""
 _VARINT, _BYTES = 0, 2
 _FIXED = {1: 8, 5: 4}
-"""Wire types of Protocol Buffers, and how many bytes the fixed ones have."""
+"""Wire types of Protocol Buffers, and the sizes in bytes of the fixed ones."""
 
 
 class TokenVectors:
-    """The word pieces of texts, and how near their vectors are to each other (port `Vectors`)."""
+    """Word pieces of texts, and the nearness of their vectors (port `Vectors`)."""
 
     def __init__(self, tokenizer: Tokenizer, table: Any) -> None:  # noqa: ANN401 -- numpy, imported late
         self._tokenizer = tokenizer
@@ -72,7 +72,7 @@ class TokenVectors:
 
 
 def packaged_vectors() -> TokenVectors:
-    """Return the vectors of the verifier that the package brings; read once per process."""
+    """Return the vectors of the packaged verifier; read once per process."""
     return token_vectors(DEFAULT_MODEL)
 
 
@@ -95,7 +95,7 @@ def token_vectors(model: str) -> TokenVectors:
 
 
 def _mean(table: Any) -> Any:  # noqa: ANN401 -- see above
-    """Return the mean of the rows, which says nothing of any word (Mu & Viswanath 2018)."""
+    """Return the mean of the rows, which carries no word meaning (Mu & Viswanath 2018)."""
     import numpy as np
 
     # As sums of small blocks: the table in floats would take four times its size.
@@ -108,7 +108,7 @@ def _mean(table: Any) -> Any:  # noqa: ANN401 -- see above
 
 @dataclass(frozen=True, slots=True)
 class _Tensor:
-    """A tensor of the file: its name, its shape, and where its bytes lie."""
+    """Tensor of the file: its name, its shape, and the place of its bytes."""
 
     name: bytes
     shape: tuple[int, ...]
@@ -119,7 +119,7 @@ class _Tensor:
 def _table(weights: Path) -> Any:  # noqa: ANN401 -- see above
     """Return the table, one byte a number, as a view of the file: scale and zero do not matter.
 
-    Directions are what is compared, after the mean is taken off.
+    Only directions are compared, after the mean is subtracted.
     """
     import numpy as np
 

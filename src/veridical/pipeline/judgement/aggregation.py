@@ -1,7 +1,7 @@
-"""Many passages, one measurement: the most decisive passage speaks for the claim.
+"""Pooling of passages into one measurement: the most decisive passage counts for the claim.
 
-One further off than others speaks for it only where it supports it: what is near has not decided,
-and a far-off sentence that reads like the opposite is most often about something else
+A passage further off than others counts only where it supports the claim: the near ones have not
+decided, and a far-off sentence that reads like the opposite is most often about something else
 (docs/decisions/0018-meaning-and-reading.md).
 """
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PooledEstimate:
-    """What came of reading passages: the measurement that decides, and the passage it is of.
+    """Result of reading passages: the measurement that decides, and its passage.
 
-    `unread` are the passages that were not read because those before them decided. `taken` is what
-    all of the reading took.
+    `unread` are the passages that were not read because earlier ones decided. `taken` is the usage
+    of all of the reading.
     """
 
     measurement: Measurement
@@ -47,9 +47,8 @@ def pool_passages(
 ) -> PooledEstimate:
     """Return the reading of the passage that supports or opposes the claim most.
 
-    A passage that could not be measured might have held the evidence: unless another one
-    decides, the claim is unmeasured too, for the same reason. Passages without a measurement are
-    those that were not read.
+    A passage that could not be measured might have held the evidence: unless another one decides,
+    the claim is unmeasured too, for the same reason. Passages without a measurement were not read.
     """
     pairs, took = list(zip(passages, measurements, strict=False)), Taken.by(measurements)
     unread = tuple(passages[len(pairs) :])
@@ -69,19 +68,19 @@ def _decisiveness(estimate: Estimate) -> float:
 
 
 def decides(measurement: Measurement, policy: Policy) -> bool:
-    """Say whether a measurement reaches a threshold of the policy, for the claim or against it."""
+    """Return whether a measurement reaches a threshold of the policy, for or against the claim."""
     return isinstance(measurement, Estimate) and (
         supports(measurement, policy) or contradicts(measurement, policy)
     )
 
 
 def supports(estimate: Estimate, policy: Policy) -> bool:
-    """Say whether P(supported) reaches the support threshold."""
+    """Return whether P(supported) reaches the support threshold."""
     return estimate.supported >= required(policy.support_threshold)
 
 
 def contradicts(estimate: Estimate, policy: Policy) -> bool:
-    """Say whether P(contradicted) is known and reaches the contradiction threshold."""
+    """Return whether P(contradicted) is known and reaches the contradiction threshold."""
     threshold = required(policy.contradiction_threshold)
     return estimate.contradicted is not None and estimate.contradicted >= threshold
 

@@ -1,4 +1,4 @@
-"""Bits and dependence: what the two measurements of a claim say together."""
+"""Information budget in bits, and dependence, from the two measurements of a claim."""
 
 from __future__ import annotations
 

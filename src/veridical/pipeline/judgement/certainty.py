@@ -1,6 +1,6 @@
 """Certainty of verdicts: the probability that each is right, and whether it is sure.
 
-This is the only place where that is decided. What counts is what a reader of the report has, too:
+This is the only place where that is decided. The inputs are known to a reader of the report, too:
 the estimate, the words of the claim, and the sentences that decided it.
 """
 
@@ -52,16 +52,16 @@ def rated(verdict: Verdict, model: CertaintyModel | None, policy: Policy) -> Ver
 
 
 def kind_of(verdict: Verdict) -> VerdictKind | None:
-    """Return what a verdict says; None if it says nothing that is right or wrong."""
+    """Return the kind of a verdict; None if it cannot be right or wrong."""
     by_score = isinstance(verdict.p1, Estimate) or verdict.status is Status.PHANTOM_CITATION
     return _KINDS.get(verdict.status) if verdict.checked and by_score else None
 
 
 def features(verdict: Verdict, kind: VerdictKind) -> dict[str, float]:
-    """Return what the probability of being right depends on, by name.
+    """Return the features for the probability of being right, by name.
 
-    `score` is the log-odds of what the verdict says; `coverage` the share of the claim's words that
-    stand in the sentences that decided; `length` the binary logarithm of the claim's words, and
+    `score` is the log-odds of the conclusion; `coverage` the share of the claim's words that stand
+    in the sentences that decided; `length` the binary logarithm of the claim's words, and
     `sentences` that of the sentences, each plus one.
     """
     claim = content_words(verdict.claim.text)
@@ -82,14 +82,14 @@ def _score(verdict: Verdict, kind: VerdictKind) -> float:
 
 
 def _undecided(verdict: Verdict, policy: Policy) -> bool:
-    """Say whether the interval of P(supported) holds the support threshold."""
+    """Return whether the interval of P(supported) holds the support threshold."""
     p1 = verdict.p1
     threshold = required(policy.support_threshold)
     return isinstance(p1, Estimate) and p1.low < threshold <= p1.high
 
 
 def grounded(verdicts: Iterable[Verdict], model: CertaintyModel | None) -> float | None:
-    """Return how probable it is that every checked claim is supported; None if that is unknown.
+    """Return the probability that every checked claim is supported; None if that is unknown.
 
     Claims that are too vague to be right or wrong do not count.
     """

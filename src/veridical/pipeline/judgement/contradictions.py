@@ -1,4 +1,4 @@
-"""Claims of one answer that may oppose each other: which pairs are worth reading."""
+"""Contradictions within an answer: selection of pairs of claims, and their evaluation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Pair(NamedTuple):
 
 
 def candidate_pairs(claims: Sequence[Claim]) -> list[Pair]:
-    """Return the pairs of claims that share content words, those that share the most first.
+    """Return the pairs of claims that share content words, the closest pairs first.
 
-    At least two words, or half of those of the shorter claim.
+    At least two words, or half of the words of the shorter claim.
     """
     content = [content_words(claim.text) for claim in claims]
     ranked = [
@@ -64,7 +64,7 @@ def find_contradictions(
     """Return the pairs of which each claim contradicts the other, given both directions.
 
     The smaller of both probabilities has to reach the threshold. A backend that cannot tell a
-    contradiction from what is not in its context has measured none.
+    contradiction from a claim that is not in its context has measured none.
     """
     found, unmeasured, took = [], 0, Taken()
     for pair, (forth, back) in zip(pairs, measured, strict=True):

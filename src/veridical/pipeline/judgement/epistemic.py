@@ -1,4 +1,7 @@
-"""Verdicts -> the types of SPEC-16 (`core.epistemic`); the words come from `core.views`."""
+"""Conversion of verdicts to the types of SPEC-16 (`core.epistemic`).
+
+The words come from `core.status_table`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
 
 
 def verification(verdict: Verdict, consistency: Consistency | None = None) -> ClaimVerification:
-    """Return a verdict as a `ClaimVerification`; what was not measured is None."""
+    """Return a verdict as a `ClaimVerification`; an unmeasured value is None."""
     budget, claim, took = verdict.budget, verdict.claim, verdict.taken
     if consistency is not None:
         took += consistency.taken
@@ -74,8 +77,8 @@ def _flag_reason(verdict: Verdict) -> str | None:
 def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
     """Return the gap between a claim and its evidence; None if it has none of the six kinds.
 
-    A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence pays
-    for a part of what it states.
+    A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence covers
+    only a part of its content.
     """
     words, bits = view(verdict), verdict.budget.gap_bits
     if words.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
@@ -95,10 +98,10 @@ def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
 
 
 def severity(kind: GapType, bits: float | None, policy: Policy) -> Severity:
-    """Return how bad a gap is.
+    """Return the severity of a gap.
 
     Critical if the evidence opposes the claim, a citation is a phantom, or the gap is above the
-    policy's `gap_threshold_bits`; minor if the claim holds without what it cites; else major.
+    policy's `gap_threshold_bits`; minor if the claim holds without its cited source; else major.
     """
     above = bits is not None and bits > policy.gap_threshold_bits
     if kind in _ALWAYS_CRITICAL or above:
@@ -157,7 +160,7 @@ def hallucinations(
 
 
 def not_verified(response: str, why: SkipReason) -> HallucinationReport:
-    """Return the report on a response that was not verified, which says why."""
+    """Return the report on a response that was not verified, with the reason."""
     return HallucinationReport(
         response_id=short_hash(response),
         total_claims=0,
@@ -192,6 +195,6 @@ _WORST_FIRST = (
 def deciding(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict that decides about a step: the worst one of its claims.
 
-    What cannot be verified decides only if there is nothing else. `ValueError` for no verdicts.
+    Unverifiable claims decide only if there is nothing else. `ValueError` for no verdicts.
     """
     return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.status))

@@ -63,18 +63,18 @@ def _other_wording(quantity: Quantity, stated: Sequence[Quantity]) -> str | None
 
 
 def _letters(quantity: Quantity) -> str:
-    """Return the text of a quantity without what a reader does not see as another wording."""
+    """Return the text of a quantity without differences that are no other wording to a reader."""
     return "".join(char for char in quantity.text.casefold() if char.isalnum() or char in "%°$€£+−")
 
 
 def _interchangeable(claimed: Quantity, stated: Quantity) -> bool:
-    """Say whether a claim may be read with the evidence's quantity: it says the same, no more."""
+    """Return whether the evidence's quantity may replace the claim's: the same, and no more."""
     if relation(claimed, stated) is not Relation.SAME:
         return False
     if claimed.dates:
         return claimed.dates == stated.dates
     if claimed.bound is stated.bound:
-        # "$3" may be what $3.1 is rounded to, but not the other way round.
+        # "$3.1" may be rounded to "$3", but not the other way round.
         equal = {(r.low, r.high) for r in claimed.readings} & {
             (r.low, r.high) for r in stated.readings
         }
@@ -103,7 +103,7 @@ class Replaced:
 
 
 def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced, ...]:
-    """Return what to read to learn whether a claim only differs in a quantity; at most two."""
+    """Return at most two readings that show whether a claim differs only in a quantity."""
     if not _may_differ(verdict) or follows(verdict, sources):
         return ()
     read = _read(verdict, sources)
@@ -120,7 +120,7 @@ def _may_differ(verdict: Verdict) -> bool:
 
 
 def _read(verdict: Verdict, sources: Mapping[str, Source]) -> list[Quantity]:
-    """Return the quantities of all that was read for a claim."""
+    """Return the quantities of everything that was read for a claim."""
     pieces = {*verdict.windows_scored, *verdict.stitched_scored}
     texts = {piece.span.of(sources[piece.source].text) for piece in pieces}
     texts |= {span.text for span in verdict.evidence}
@@ -159,7 +159,7 @@ def _counterparts(
 
 
 def _states(claimed: Quantity, stated: Quantity) -> bool:
-    """Say whether the evidence has a quantity, or one that might be meant by it."""
+    """Return whether the evidence has a quantity, or one that might be meant by it."""
     found = relation(claimed, stated)
     exact = {claimed.bound, stated.bound} == {Bound.EXACT}
     if claimed.dimension == "count" and not exact and not claimed.near & stated.near:
@@ -208,7 +208,7 @@ def _as_opposing(span: EvidenceSpan, difference: QuantityDifference) -> Evidence
 
 
 def _excluded(p1: Measurement, other: Estimate) -> Estimate:
-    """Return what is left for a claim where another one, which excludes it, is so probable."""
+    """Return the estimate of a claim, given the high probability of one that excludes it."""
     before = p1.supported if isinstance(p1, Estimate) else 1.0
     supported = min(before, 1.0 - other.supported)
     known = p1.contradicted or 0.0 if isinstance(p1, Estimate) else 0.0
@@ -230,7 +230,7 @@ def _excluded(p1: Measurement, other: Estimate) -> Estimate:
 def underived(verdict: Verdict, sources: Mapping[str, Source]) -> Verdict:
     """Return a contradicted verdict as undetermined if its quantity follows from two stated ones.
 
-    A model does not add up: that "15 in total" is not stated where "9" and "6" are says nothing.
+    A model does not add up: the absence of "15 in total" beside "9" and "6" is no contradiction.
     """
     if verdict.status is not Status.CONTRADICTED or not follows(verdict, sources):
         return verdict
@@ -238,7 +238,7 @@ def underived(verdict: Verdict, sources: Mapping[str, Source]) -> Verdict:
 
 
 def follows(verdict: Verdict, sources: Mapping[str, Source]) -> bool:
-    """Say whether the one quantity that the evidence does not state is derived from two others."""
+    """Return whether the one quantity that the evidence lacks is derived from two others."""
     read = _read(verdict, sources)
     text = verdict.claim.as_read
     missing = [q for q in find_quantities(text) if not any(_states(q, other) for other in read)]

@@ -1,8 +1,8 @@
-"""A second look at a claim: its parts, read on their own.
+"""Second look at a claim: its parts, read on their own.
 
 Parts are the conjuncts of a claim that did not come out as supported, or the sentences of one that
 has several. A claim is as probable as the evidence makes it when it is read whole, or part by part,
-whichever is more: then the least probable part stands for it. It does, too, where a part is more
+whichever is more: then the least probable part represents it. It does, too, where a part is more
 surely contradicted than the whole is supported. An unsupported claim is read in a softened form.
 """
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SubclaimScore:
-    """The passages read for one fragment of a claim, and what came of it."""
+    """Passages read for one fragment of a claim, and the result."""
 
     passages: tuple[Passage, ...]
     reading: PooledEstimate
 
 
 def subclaims(verdict: Verdict, *, by_sentence: bool = False) -> tuple[Part, ...]:
-    """Return what a second look reads; nothing if the verdict stands as it is.
+    """Return the fragments for a second look; none if the verdict stands as it is.
 
     A contradicted claim is read in its parts alone: a softened form of it is another claim. Where
-    the parts are sentences (`by_sentence`), those of a supported claim are read, too: they may make
-    it more probable, or oppose it.
+    the parts are sentences (`by_sentence`), the parts of a supported claim are read, too: they may
+    make it more probable, or oppose it.
     """
     if verdict.status is Status.UNSUPPORTED:
         return verdict.claim.fragments
@@ -79,7 +79,7 @@ def rescore_subclaims(
 def _no_less_than_its_parts(
     verdict: Verdict, looks: Sequence[SubclaimScore], policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
-    """Have the least probable part stand for the claim if that is more probable than the whole."""
+    """Return the verdict by the least probable part if that is more probable than the whole."""
     read = [look.reading.measurement for look in looks]
     measured = [p1 for p1 in read if isinstance(p1, Estimate)]
     if not measured or len(measured) < len(read) or not isinstance(verdict.p1, Estimate):
@@ -102,7 +102,7 @@ def _part(verdict: Verdict, part: Part, look: SubclaimScore, policy: Policy) -> 
 def _quoted(
     verdict: Verdict, found: Iterable[PooledEstimate], role: Role, sources: Mapping[str, Source]
 ) -> Verdict:
-    """Put the sentences that decide parts, if there are any, in place of those nearest to all."""
+    """Replace the sentences nearest to all by the sentences that decide parts, if there are any."""
     spans = (span for reading in found for span in evidence_spans(reading, role, sources))
     return replace(verdict, evidence=tuple(dict.fromkeys(spans)) or verdict.evidence)
 
@@ -123,10 +123,10 @@ def _listed(
     policy: Policy,
     sources: Mapping[str, Source],
 ) -> Verdict:
-    """Say of a claim that is supported or contradicted as a whole which parts are not so.
+    """Return the verdict with the parts that differ from it, supported or contradicted as a whole.
 
     A part that is contradicted more surely than the whole is supported leaves it supported in part
-    only; the least probable part stands for it then.
+    only; the least probable part represents it then.
     """
     listed = replace(verdict, parts=tuple(parts))
     if listed.status is Status.SUPPORTED:
@@ -138,7 +138,7 @@ def _listed(
 
 
 def _more_surely(opposed: Iterable[PooledEstimate], verdict: Verdict) -> bool:
-    """Say whether a part is read as contradicted more surely than the whole as supported."""
+    """Return whether a part is read as contradicted more surely than the whole as supported."""
     whole = verdict.p1
     read = (reading.measurement for reading in opposed)
     return isinstance(whole, Estimate) and any(
@@ -150,7 +150,7 @@ def _more_surely(opposed: Iterable[PooledEstimate], verdict: Verdict) -> bool:
 
 
 def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -> Verdict:
-    """Each part is supported, so the whole is, and as probable as its least probable part."""
+    """Return the verdict if each part is supported: that of the least probable part."""
     weakest, whole = _weakest(part.p1 for part in parts), verdict.p1
     more = isinstance(whole, Estimate) and whole.supported > weakest.supported
     refined = replace(
@@ -160,12 +160,12 @@ def _all_parts(verdict: Verdict, parts: Sequence[PartVerdict], policy: Policy) -
 
 
 def _weakest(read: Iterable[Measurement]) -> Estimate:
-    """Return the least probable of what was measured."""
+    """Return the least probable of the measurements."""
     return min((p1 for p1 in read if isinstance(p1, Estimate)), key=lambda p1: p1.supported)
 
 
 def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
-    """Return the verdict with another p1, and what follows from it."""
+    """Return the verdict with another p1, and the values that follow from it."""
     refined = replace(
         verdict,
         p1=p1,

@@ -1,4 +1,4 @@
-"""Measurements -> status and the rule that decided it, in the documented order."""
+"""Status of a claim from its measurements, by rules in the documented order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StatusDecision:
-    """A status and the name of the rule that decided it."""
+    """Status and the name of the rule that decided it."""
 
     status: Status
     rule: str
@@ -59,7 +59,7 @@ def _by_probability(p1: Estimate, p0: Measurement, policy: Policy) -> StatusDeci
 
 
 def _opposes(p1: Estimate, p0: Measurement, policy: Policy) -> bool:
-    """Say whether a yes/no-only backend's p1 is low, with its interval wholly below p0's."""
+    """Return whether a yes/no-only backend's p1 is low, with its interval wholly below p0's."""
     if p1.contradicted is not None or not isinstance(p0, Estimate):
         return False
     low = 1.0 - required(policy.support_threshold)

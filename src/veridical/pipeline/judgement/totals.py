@@ -1,4 +1,4 @@
-"""Verdicts -> totals, each with its denominator."""
+"""Totals of verdicts, each with its denominator."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
 
     An answer of which more than half is hedged is `undetermined` where it would be grounded.
 
-    `measured` is all that the backend answered: tokens, cost and what a cascade saved are sums over
-    it, failures that were billed among it, and over what the text model took that found the claims.
-    What came from the cache was paid for before. Where nothing was asked, they are None.
-    `certainty` is the backend's.
+    `measured` holds all results of the backend: tokens, cost and the savings of a cascade are sums
+    over it, billed failures included, and over the usage of the text model that found the claims.
+    Cached results were paid for before. Where nothing was asked, they are None. `certainty` is the
+    backend's.
     """
     extraction = extraction or ClaimExtraction()
     savings = CascadeUsage.of(measured)

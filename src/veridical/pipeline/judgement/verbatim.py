@@ -1,7 +1,7 @@
-"""A claim that is a sentence of its evidence, word for word: that sentence alone decides.
+"""Claim that is a sentence of its evidence, word for word: that sentence alone decides.
 
-What stands around it cannot turn it into unsupported. The backend still has to read it so, which it
-nearly always does (docs/decisions/0016-quantities-by-rule.md).
+The text around it cannot make it unsupported. The backend still has to read it so, which it nearly
+always does (docs/decisions/0016-quantities-by-rule.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REFUSED = frozenset({Status.CONTRADICTED, Status.UNSUPPORTED, Status.PARTIALLY_
 
 
 def may_stand_verbatim(verdict: Verdict) -> bool:
-    """Say whether a claim was read and not found supported."""
+    """Return whether a claim was read and not found supported."""
     return verdict.status in _REFUSED and isinstance(verdict.p1, Estimate)
 
 

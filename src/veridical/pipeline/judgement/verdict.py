@@ -1,4 +1,4 @@
-"""One claim's readings -> its verdict, with notes and the places that decided it."""
+"""Verdict on a claim from its readings, with notes and the places that decided it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 SHOWN = 4
-"""Sentences that are shown of the evidence for a claim that it does not support."""
+"""Number of sentences shown of the evidence for a claim that it does not support."""
 
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
 
@@ -58,7 +58,7 @@ def judge_claim(
 
 
 def scored(verdict: Verdict, passages: Iterable[Passage], reading: PooledEstimate) -> Verdict:
-    """Return the verdict with those of the passages that were read among what was scored for it."""
+    """Return the verdict with the passages that were read added to the scored ones."""
     windows, stitched = set(verdict.windows_scored), set(verdict.stitched_scored)
     for passage in passages:
         if passage not in reading.unread:
@@ -67,7 +67,7 @@ def scored(verdict: Verdict, passages: Iterable[Passage], reading: PooledEstimat
 
 
 def merge_scored(verdict: Verdict, other: Verdict) -> Verdict:
-    """Return the verdict with what another one of the same claim took and was scored for, too."""
+    """Return the verdict with the usage and the scored passages of another one of the claim."""
     return replace(
         verdict,
         windows_scored=_sorted({*verdict.windows_scored, *other.windows_scored}),
@@ -90,7 +90,7 @@ def noted(verdict: Verdict, policy: Policy, *, partly_scored: bool, elsewhere: b
 
 
 def _is_uncited(passage: Passage | None, citations: Iterable[Citation]) -> bool:
-    """Say whether a passage has something of a source that none of the citations names."""
+    """Return whether a passage has something of a source that none of the citations names."""
     cited = {citation.source for citation in citations}
     return passage is not None and any(piece.source not in cited for piece in passage.pieces)
 
@@ -112,7 +112,7 @@ def _notes(
 
 
 def _independent(verdict: Verdict, policy: Policy) -> bool:
-    """Say whether support is still there once the cited evidence is scrubbed."""
+    """Return whether support is still there once the cited evidence is scrubbed."""
     return (
         verdict.status is Status.SUPPORTED
         and verdict.dependence is not None
@@ -121,7 +121,7 @@ def _independent(verdict: Verdict, policy: Policy) -> bool:
 
 
 def _misattributed(verdict: Verdict, policy: Policy) -> bool:
-    """Say whether only sources that the claim does not cite support it; p0 is measured on them."""
+    """Return whether only uncited sources support the claim; p0 is measured on them."""
     return (
         verdict.status in {Status.UNSUPPORTED, Status.CONTRADICTED}
         and any(citation.resolved for citation in verdict.citations)
@@ -138,8 +138,8 @@ def attach_evidence(
 ) -> Verdict:
     """Return the verdict with the sentences that decided it.
 
-    The `nearest` ones come first. Where none supports the claim, they are shown beside what was
-    read: what they say instead of it is what a reader looks for.
+    The `nearest` ones come first. Where none supports the claim, they are shown beside the read
+    passages: a reader looks for the statement that stands in its place.
     """
     if not verdict.claim.verifiable:
         return verdict
@@ -153,7 +153,7 @@ def attach_evidence(
 
 
 def _place(shown: EvidenceSpan, nearest: Sequence[SourceSpan]) -> tuple[bool, int]:
-    """Return what orders evidence: what decides before the rest, then the nearest first."""
+    """Return the sort key of evidence: the deciding part before the rest, the nearest first."""
     piece = SourceSpan(shown.source, shown.span)
     ranks = (rank for rank, near in enumerate(nearest) if near.overlaps(piece))
     return shown.role is Role.NEAREST, next(ranks, len(nearest))

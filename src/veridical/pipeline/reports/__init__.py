@@ -1,4 +1,4 @@
-"""Reports: an assessment said to a person (text, HTML) or to a program (JSON, SARIF, JUnit)."""
+"""Report formats: for people (text, HTML) and for programs (JSON, SARIF, JUnit)."""
 
 from veridical.pipeline.reports.report import Report
 

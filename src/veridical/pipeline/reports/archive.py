@@ -1,6 +1,6 @@
-"""Reports as bytes, and back: JSON with the name of each value's type, compressed.
+"""Serialisation of reports to bytes: compressed JSON with the name of each value's type.
 
-Only types of ours are made when it is read, so that what is in a database cannot run anything.
+Only types of this package are constructed on reading, so that data in a database cannot run code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAILURES = (KeyError, TypeError, ValueError, AttributeError, RecursionError, zl
 
 
 def to_bytes(report: Report) -> bytes:
-    """Return a report with all that its formats are made from."""
+    """Return a report as bytes, with all the data of its formats."""
     return zlib.compress(json.dumps(_written(report), separators=(",", ":")).encode(), 1)
 
 

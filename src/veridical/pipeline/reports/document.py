@@ -152,7 +152,7 @@ def _asserted(claim: Claim) -> Document:
 
 
 def _hint(found: EvidenceMap | None) -> Document:
-    """Return which sources a text model named; nothing if none was asked."""
+    """Return the sources that a text model named; nothing if none was asked."""
     if found is None:
         return {}
     return {"evidence_map": {"sources": list(found.sources), "used": found.used}}
@@ -201,7 +201,7 @@ def _grounds(verdict: Verdict) -> Document:
 
 
 def _difference(found: QuantityDifference | None) -> Document:
-    """Return the quantities that differ; nothing if no rule says so."""
+    """Return the quantities that differ; nothing unless a rule found some."""
     if found is None:
         return {}
     place = {"source": found.source, **_span(found.span)}
@@ -210,7 +210,7 @@ def _difference(found: QuantityDifference | None) -> Document:
 
 
 def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:
-    if not asked:  # what is excluded or skipped is never put to a backend
+    if not asked:  # an excluded or skipped claim is never put to a backend
         return {"unmeasured": UnmeasuredReason.DISABLED.value}
     if not isinstance(measurement, Estimate):
         return {"unmeasured": measurement.reason.value}

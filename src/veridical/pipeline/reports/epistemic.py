@@ -44,7 +44,7 @@ _PIECES = 3
 
 
 class Layout:
-    """Lays values out in characters that a terminal of this encoding can show."""
+    """Layout of values in characters that a terminal of this encoding can show."""
 
     def __init__(self, encoding: str) -> None:
         self._unicode = encoding.startswith("utf")
@@ -53,7 +53,7 @@ class Layout:
     # --- many claims -------------------------------------------------------------------------
 
     def report(self, report: HallucinationReport) -> RenderableType:
-        """Return a report: how many claims, a table of them, contradictions, what to type next."""
+        """Return a report: number of claims, a table of them, contradictions, next commands."""
         head, _, _ = str(report).partition("\n")
         if not report.claims:
             return self._ink(head)
@@ -95,7 +95,7 @@ class Layout:
     # --- one claim ---------------------------------------------------------------------------
 
     def claim(self, claim: ClaimVerification) -> RenderableType:
-        """Return all that is known of one claim."""
+        """Return all data of one claim."""
         tone = tone_of(claim)
         label = phrases.LOOKS[tone].label
         grid = Table.grid(padding=(0, 2, 0, 0))

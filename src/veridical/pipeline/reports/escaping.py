@@ -1,4 +1,4 @@
-"""Makes characters that steer a terminal, a browser or a parser visible instead of obeyed.
+"""Escaping of control characters of terminals, browsers and parsers: shown, not obeyed.
 
 Every replacement is one code point for one code point, so that offsets stay true:
 
@@ -23,7 +23,7 @@ _STEERING = re.compile(
 
 
 def visible(text: str) -> str:
-    """Return `text`, of the same length, with its steering characters made visible."""
+    """Return `text`, of the same length, with its control characters made visible."""
     return _STEERING.sub(_stand_in, text)
 
 

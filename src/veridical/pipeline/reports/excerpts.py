@@ -1,4 +1,4 @@
-"""Which stretches of long sources the HTML page shows; what it leaves out, it says."""
+"""Excerpts of long sources for the HTML page, with marked gaps."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _HEAD = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A number of characters that are not shown."""
+    """Number of characters that are not shown."""
 
     length: int
 
 
 def excerpts(assessment: Assessment) -> Mapping[str, Sequence[Gap | Span]]:
-    """Return for each source id what to show of it, in order, and what is left out between."""
+    """Return for each source id the shown stretches, in order, and the gaps between them."""
     sources = assessment.sources.values()
     crowded = sum(len(source.text) for source in sources) > WHOLE_TOGETHER
     limit = WHOLE_CROWDED if crowded else WHOLE

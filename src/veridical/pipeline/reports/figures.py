@@ -30,7 +30,7 @@ def probability(value: float) -> str:
 
 
 def grounded(assessment: Assessment) -> str:
-    """Say how probable it is that the answer as a whole is grounded; "" if that is unknown."""
+    """Return the probability that the whole answer is grounded, in words; "" if unknown."""
     found = assessment.summary.probability_grounded
     if found is None:
         return ""
@@ -38,7 +38,7 @@ def grounded(assessment: Assessment) -> str:
 
 
 def certainty(verdict: Verdict) -> str:
-    """Say whether a verdict is sure, and how probable it is that it is right."""
+    """Return the certainty of a verdict, and the probability that it is right, in words."""
     if verdict.probability_right is None:
         return verdict.certainty.value
     right = probability(verdict.probability_right)
@@ -46,7 +46,7 @@ def certainty(verdict: Verdict) -> str:
 
 
 def measured(measurement: Measurement) -> str:
-    """Say a measurement: P(supported), its interval, and what is known of the rest."""
+    """Return a measurement in words: P(supported), its interval, and the known rest."""
     if isinstance(measurement, Unmeasured):
         return supported(measurement)
     short = probability(measurement.supported)
@@ -54,7 +54,7 @@ def measured(measurement: Measurement) -> str:
 
 
 def supported(measurement: Measurement) -> str:
-    """Return P(supported) with its interval, or why there is none."""
+    """Return P(supported) with its interval, or the reason for its absence."""
     if isinstance(measurement, Unmeasured):
         return f"not measured: {phrases.unmeasured(measurement)}"
     value = probability(measurement.supported)
@@ -64,7 +64,7 @@ def supported(measurement: Measurement) -> str:
 
 
 def rest(measurement: Measurement) -> str:
-    """Return what is not P(supported); a yes/no-only backend cannot tell its halves apart."""
+    """Return the rest beside P(supported); a yes/no-only backend cannot tell its halves apart."""
     if isinstance(measurement, Unmeasured):
         return ""
     if measurement.contradicted is None or measurement.not_in_context is None:
@@ -74,7 +74,7 @@ def rest(measurement: Measurement) -> str:
 
 
 def bits(budget: Budget) -> str:
-    """Say the information budget: what the target needs, what the evidence gave, the gap."""
+    """Return the information budget in words: required and observed bits, and the gap."""
     target = f"target {probability(budget.target)}"
     if budget.gap_bits is None:
         return f"{target}; no budget: p1 or p0 was not measured"

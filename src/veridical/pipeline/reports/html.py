@@ -16,7 +16,7 @@ _PACKAGE = "veridical.pipeline.reports"
 
 
 def to_html(assessment: Assessment) -> str:
-    """Return the page; every text in it is escaped, and made visible where it would steer."""
+    """Return the page; every text in it is escaped, its control characters made visible."""
     css, js = resource(_PACKAGE, "page.css"), resource(_PACKAGE, "page.js")
     return template(_PACKAGE, "page.html.j2").render(
         page=to_page(assessment),

@@ -1,4 +1,4 @@
-"""The small drawings of a claim: its probabilities on one axis, its bits on another."""
+"""Small drawings of a claim: its probabilities on one axis, its bits on another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LEFT, _RIGHT = 8.0, 312.0
 
 @dataclass(frozen=True, slots=True)
 class BeliefMeter:
-    """Where p1 with its interval, p0 and the target lie between 0 and 1, as x coordinates."""
+    """Positions of p1 with its interval, p0 and the target between 0 and 1, as x coordinates."""
 
     p1: float | None
     low: float
@@ -64,7 +64,7 @@ def bits_meter(budget: Budget) -> BitsMeter | None:
 
 @dataclass(frozen=True, slots=True)
 class BitsBar:
-    """The same in characters: `text` has one per cell, `paid` says which colour it deserves."""
+    """The same in characters: `text` has one per cell, `paid` decides about the colour."""
 
     text: str
     paid: bool
@@ -74,7 +74,7 @@ def bits_bar(budget: Budget, *, cells: int = 32, ink: str = "█▒│·") -> Bi
     """Return a bar from 0 to the observed bits, and a mark where the required bits end.
 
     `ink` is the characters for bits that speak for the claim, for bits against it, for the mark and
-    for what is empty. None where there is no budget.
+    for empty cells. None where there is no budget.
     """
     if budget.required_bits is None or budget.observed_bits is None:
         return None
@@ -89,7 +89,7 @@ def bits_bar(budget: Budget, *, cells: int = 32, ink: str = "█▒│·") -> Bi
 
 
 def _shares(required: float, observed: float) -> tuple[float, float, float]:
-    """Return where 0, the observed and the required bits lie on an axis from 0 to 1."""
+    """Return the positions of 0, the observed and the required bits on an axis from 0 to 1."""
     low, high = min(0.0, observed), max(1.0, required, observed)
     zero, seen, needed = ((bits - low) / (high - low) for bits in (0.0, observed, required))
     return zero, seen, needed

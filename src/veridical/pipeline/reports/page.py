@@ -1,4 +1,4 @@
-"""What the HTML page shows, as plain values: every split of a text is made here, in code points.
+"""Content of the HTML page as plain values: every split of a text is made here, in code points.
 
 A browser counts UTF-16 units, so no offset ever reaches it.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The mark at the end of a claim; `index` is the claim's place in the report."""
+    """Mark at the end of a claim; `index` is the claim's place in the report."""
 
     index: int
     id: str
@@ -35,7 +35,7 @@ class Badge:
 
     @property
     def look(self) -> phrases.StatusStyle:
-        """The words and the mark of the badge's tone."""
+        """Words and mark of the badge's tone."""
         return phrases.LOOKS[self.tone]
 
 
@@ -54,7 +54,7 @@ class Highlight:
 class EvidenceCard:
     """One piece of evidence in the details of a claim; `anchor` is None if it is not shown.
 
-    Its text comes in `pieces`, each with whether the claim differs in it.
+    Its text comes in `pieces`, each with True if the claim differs in it.
     """
 
     role: Role
@@ -76,7 +76,7 @@ class PartLine:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCard:
-    """The details of one claim."""
+    """Details of one claim."""
 
     badge: Badge
     verdict: Verdict
@@ -98,18 +98,18 @@ class ClaimCard:
 
     @property
     def asked(self) -> bool:
-        """Whether the claim has figures to show."""
+        """True if the claim has figures to show."""
         return self.verdict.checked and phrases.asked(self.verdict)
 
     @property
     def listed(self) -> bool:
-        """Whether the claim belongs in the list of those to look at."""
+        """True if the claim belongs in the list of claims to look at."""
         return self.verdict.flagged or self.badge.tone == Status.UNDETERMINED
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A source as the page shows it: pieces, and gaps that say how much they leave out."""
+    """Source as the page shows it: pieces, and gaps with the number of omitted characters."""
 
     anchor: str
     id: str
@@ -120,7 +120,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A status that occurs, how often, and its stretch of the bar, in hundredths."""
+    """Status that occurs, its frequency, and its stretch of the bar, in hundredths."""
 
     tone: str
     look: phrases.StatusStyle
@@ -131,7 +131,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything the template prints."""
+    """All values that the template prints."""
 
     outcome: Outcome
     headline: str
@@ -148,12 +148,12 @@ class Page:
 
     @property
     def listed(self) -> tuple[ClaimCard, ...]:
-        """The claims to look at: flagged and undetermined."""
+        """Claims to look at: flagged and undetermined."""
         return tuple(card for card in self.cards if card.listed)
 
 
 def to_page(assessment: Assessment) -> Page:
-    """Return what the page of an assessment shows."""
+    """Return the content of the page of an assessment."""
     return _Builder(assessment).page()
 
 

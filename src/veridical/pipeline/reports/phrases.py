@@ -1,4 +1,4 @@
-"""What the reports say in words: one vocabulary for the terminal, the page, SARIF and JUnit."""
+"""Vocabulary of the reports: one for the terminal, the page, SARIF and JUnit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXCLUDED = "excluded"
 """The tone of a span that is kept in the report but not verified."""
 
 PLEASE_LOOK = "This is not sure: please look."
-"""What is said of every verdict that somebody should look at."""
+"""Note on every verdict that needs review."""
 
 
 def unsure(status: str) -> str:
@@ -33,7 +33,7 @@ def unsure(status: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatusStyle:
-    """Label and marks of a tone; `ascii_mark` is for terminals that know no more.
+    """Label and marks of a tone; `ascii_mark` is for terminals without Unicode.
 
     A tone is a status, or a status with `_unsure` behind it.
     """
@@ -151,12 +151,12 @@ def tone(verdict: Verdict) -> str:
 
 
 def asked(verdict: Verdict) -> bool:
-    """Say whether a backend was, or should have been, asked about the claim."""
+    """Return whether a backend was, or should have been, asked about the claim."""
     return isinstance(verdict.p1, Estimate) or verdict.status is Status.UNDETERMINED
 
 
 def unmeasured(measurement: Unmeasured) -> str:
-    """Say why there is no number, with its reason code."""
+    """Return the reason for a missing number, with its code."""
     return f"{_UNMEASURED[measurement.reason]} ({measurement.reason.value})"
 
 
@@ -166,7 +166,7 @@ def rule(name: str) -> str:
 
 
 def reason(verdict: Verdict) -> str:
-    """Say in one sentence why the verdict is what it is, in another one if it is not sure."""
+    """Return the reason for the verdict in one sentence, and a second one if it is not sure."""
     return f"{_reason(verdict)} {PLEASE_LOOK}" if verdict.please_look else _reason(verdict)
 
 
@@ -200,12 +200,12 @@ def _not_checked(verdict: Verdict) -> str:
 
 
 def citation(cite: Citation) -> str:
-    """Return the id of a citation, saying so if no source has it."""
+    """Return the id of a citation, with a remark if no source has it."""
     return cite.id if cite.resolved else f"{cite.id} (no such source)"
 
 
 def windows(verdict: Verdict) -> str:
-    """Say how much of the evidence was scored, and where it is."""
+    """Return the scored share of the evidence, and its place, in words."""
     places = [f"{p.source} {p.span.start:,}–{p.span.end:,}" for p in verdict.windows_scored]
     total = count(verdict.windows_total, "window")
     joined = len(verdict.stitched_scored)
@@ -274,7 +274,7 @@ def headline(assessment: Assessment) -> str:
 
 
 def _flagged(assessment: Assessment, checked: str) -> str:
-    """Say how many claims are flagged; if that is sure of none, that there is no sure error."""
+    """Return the number of flagged claims in words; without sure ones, that no error is sure."""
     unsure = sum(not verdict.sure for verdict in assessment.flagged)
     flagged = len(assessment.flagged)
     if unsure == flagged:
@@ -288,7 +288,7 @@ def _lost(lost: int) -> str:
 
 
 def denominators(assessment: Assessment) -> str:
-    """Say how much was checked out of how much, and what was skipped and why."""
+    """Return the number of checked claims of all in words, and the skipped ones with reasons."""
     summary = assessment.summary
     extracted = count(summary.claims_extracted, "claim")
     sentences = count(summary.sentences, "sentence")
@@ -298,20 +298,20 @@ def denominators(assessment: Assessment) -> str:
 
 
 def tally(assessment: Assessment) -> tuple[tuple[str, int], ...]:
-    """Return the tones that occur among checked claims and how often, supported first."""
+    """Return the tones that occur among checked claims with their counts, supported first."""
     found = Counter(tone(verdict) for verdict in assessment.claims if verdict.checked)
     return tuple((key, found[key]) for key in LOOKS if key in found)
 
 
 def savings(saved: CascadeUsage) -> str:
-    """Say how much of a check the second backend of a cascade was spared."""
+    """Return in words the share of a check that a cascade's second backend was spared."""
     asked = f"asked {saved.asked_second:,} of {count(saved.asked_first, 'time')}"
     stood_in = f", the first stood in for {saved.stood_in:,}" if saved.stood_in else ""
     return f"the second backend was spared {saved.saved or 0.0:.0%} ({asked}{stood_in})"
 
 
 def extraction(found: ClaimExtraction) -> str:
-    """Say who found the claims, what of the text model's was dropped, and what the rules did."""
+    """Return the method of extraction, the model's dropped claims, and the rules' additions."""
     if found.pieces == 0:
         return f"claims by the rules, nothing for {found.model} to take apart"
     why = f" ({found.fallback.value})" if found.fallback else ""

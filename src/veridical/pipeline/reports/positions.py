@@ -1,4 +1,4 @@
-"""Where things stand in a text: line and column of an offset, stretches between boundaries."""
+"""Positions in a text: line and column of an offset, stretches between boundaries."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A line and a column, both counted from 1, in code points."""
+    """Line and column, both counted from 1, in code points."""
 
     line: int
     column: int
 
 
 class Lines:
-    """The line starts of one text, found once and looked up many times."""
+    """Line starts of one text, found once and looked up many times."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
@@ -36,7 +36,7 @@ class Lines:
 
 
 class SourceLines:
-    """The lines of several sources, each found when it is first asked for."""
+    """Lines of several sources, each found when it is first asked for."""
 
     def __init__(self) -> None:
         self._lines: dict[str, Lines] = {}
@@ -50,7 +50,7 @@ class SourceLines:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of text over which the same spans lie; `owners` are their indices, in order."""
+    """Stretch of a text over which the same spans lie; `owners` are their indices, in order."""
 
     span: Span
     owners: tuple[int, ...]

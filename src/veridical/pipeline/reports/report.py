@@ -1,4 +1,4 @@
-"""The report: an assessment that knows how to say itself to a person or to a program."""
+"""Report: an assessment with its output formats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Report(Assessment):
-    """The verdict on an answer, claim by claim; `print(report)` reads well."""
+    """Verdict on an answer, claim by claim; `print(report)` is readable."""
 
     def raise_for_flagged(self, fail_on: FailOn | None = None) -> None:
-        """Raise `FlaggedError` if a claim fails under `fail_on`; None is what the policy says.
+        """Raise `FlaggedError` if a claim fails under `fail_on`; None is the policy's.
 
         An undetermined claim does not fail. `ConfigurationError` if there is no such `fail_on`.
         """

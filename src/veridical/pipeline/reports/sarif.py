@@ -1,7 +1,7 @@
 """The flagged and undetermined claims as a SARIF 2.1.0 log, for code scanning and editors.
 
-What is not sure has the level `note`, whatever its status: code scanning shows that, and fails on
-none of it. Offsets and columns are Unicode code points.
+A verdict that is not sure has the level `note`, whatever its status: code scanning shows that, and
+does not fail because of it. Offsets and columns are Unicode code points.
 
 OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", 2020.
 """
@@ -162,7 +162,7 @@ def _message(verdict: Verdict) -> str:
 
 
 def _literal(text: str) -> str:
-    """Escape what a SARIF message gives meaning to: placeholders `{0}`, links `[text](1)`."""
+    """Escape the special syntax of a SARIF message: placeholders `{0}`, links `[text](1)`."""
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 

@@ -1,4 +1,4 @@
-"""The report for a terminal: readable without colour, safe with any text in it."""
+"""Text report for a terminal: readable without colour, safe with any text in it."""
 
 from __future__ import annotations
 
@@ -64,29 +64,32 @@ _ROLE_TONES = {
 _Row = tuple[Text, Text]
 
 
-def render(assessment: Assessment, console: Console) -> None:
-    """Print the report to a console, in colour where the console has it."""
-    console.print(layout(assessment, console))
+def render(assessment: Assessment, console: Console, *, verbose: bool = False) -> None:
+    """Print the report to a console, in colour where the console has it.
+
+    `verbose` adds probabilities, bits, rules and all evidence to each flagged claim.
+    """
+    console.print(layout(assessment, console, verbose=verbose))
 
 
-def to_plain(assessment: Assessment) -> str:
+def to_plain(assessment: Assessment, *, verbose: bool = False) -> str:
     """Return the report as text without colour, 100 columns wide."""
     console = Console(
         file=StringIO(), width=PLAIN_WIDTH, color_system=None, force_terminal=False, no_color=True
     )
     with console.capture() as capture:
-        render(assessment, console)
+        render(assessment, console, verbose=verbose)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def layout(assessment: Assessment, console: Console) -> RenderableType:
-    """Return the report as something rich can print on `console`."""
-    return Group(*_Terminal(assessment, console.encoding).blocks())
+def layout(assessment: Assessment, console: Console, *, verbose: bool = False) -> RenderableType:
+    """Return the report as a rich renderable for `console`."""
+    return Group(*_Terminal(assessment, console.encoding, verbose=verbose).blocks())
 
 
 @dataclass(frozen=True, slots=True)
 class _Ink:
-    """Makes rich text of untrusted text, in characters that the terminal can show."""
+    """Converter of untrusted text to rich text, in characters that the terminal can show."""
 
     encoding: str
 
@@ -102,8 +105,9 @@ class _Ink:
 class _Terminal:
     """One assessment laid out for a terminal."""
 
-    def __init__(self, assessment: Assessment, encoding: str) -> None:
+    def __init__(self, assessment: Assessment, encoding: str, *, verbose: bool) -> None:
         self._assessment = assessment
+        self._verbose = verbose
         self._ink = _Ink(encoding)
         self._lines = SourceLines()
 
@@ -166,7 +170,18 @@ class _Terminal:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         if verdict.claim.read_as is not None:
             yield self._row("read as", one_line(verdict.claim.read_as))
-        yield self._row("why", f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict.rule)})")
+        rule = f" (rule: {phrases.rule(verdict.rule)})" if self._verbose else ""
+        yield self._row("why", f"{phrases.reason(verdict)}{rule}")
+        if self._verbose:
+            yield from self._figures(verdict)
+        yield from map(self._part, verdict.parts)
+        yield from self._evidence_rows(verdict)
+        for note in verdict.notes:
+            yield self._row("note", phrases.NOTES[note])
+        if action := view(verdict).action:
+            yield self._row("do", action, "italic")
+
+    def _figures(self, verdict: Verdict) -> Iterator[_Row]:
         if verdict.probability_right is not None:
             yield self._row("verdict", certainty(verdict))
         if phrases.asked(verdict):
@@ -174,16 +189,15 @@ class _Terminal:
             yield self._row("p0", measured(verdict.p0))
             yield self._row("bits", bits(verdict.budget))
             yield from self._bar(verdict.budget)
-        yield from map(self._part, verdict.parts)
-        for evidence in verdict.evidence[:_EVIDENCE_SHOWN]:
+
+    def _evidence_rows(self, verdict: Verdict) -> Iterator[_Row]:
+        """Yield the evidence: all of it, or without `verbose` the deciding or nearest piece."""
+        shown = verdict.evidence[: _EVIDENCE_SHOWN if self._verbose else 1]
+        for evidence in shown:
             yield self._evidence(evidence)
             yield from self._differs(verdict.claim.text, evidence)
-        if more := len(verdict.evidence[_EVIDENCE_SHOWN:]):
+        if self._verbose and (more := len(verdict.evidence) - len(shown)):
             yield self._row("", f"and {phrases.count(more, 'more piece')} of evidence")
-        for note in verdict.notes:
-            yield self._row("note", phrases.NOTES[note])
-        if action := view(verdict).action:
-            yield self._row("do", action, "italic")
 
     def _row(self, label: str, value: str, style: str = "") -> _Row:
         return self._ink(label, "grey50"), self._ink(value, style)
@@ -204,7 +218,7 @@ class _Terminal:
         return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
 
     def _differs(self, claim: str, evidence: EvidenceSpan) -> Iterator[_Row]:
-        """Yield the words by which the claim differs from what decides it, if it does by some."""
+        """Yield the words by which the claim differs from the deciding evidence, if any."""
         if evidence.role is Role.NEAREST:
             return
         found = marked(claim, evidence)
@@ -216,11 +230,12 @@ class _Terminal:
 
     def _place(self, evidence: EvidenceSpan) -> str:
         span, source = evidence.span, self._assessment.sources.get(evidence.source)
-        offsets = f"characters {span.start}-{span.end}"
-        if source is None:
-            return f"{evidence.source}, {offsets}"
-        line = self._lines.of(source).at(span.start).line
-        return f"{evidence.source}, line {line}, {offsets}"
+        place = [evidence.source]
+        if source is not None:
+            place.append(f"line {self._lines.of(source).at(span.start).line}")
+        if self._verbose or source is None:
+            place.append(f"characters {span.start}-{span.end}")
+        return ", ".join(place)
 
     def _summary(self) -> RenderableType:
         line = self._ink("")
@@ -250,5 +265,5 @@ def _quote(text: str) -> str:
 
 
 def _is_marked(verdict: Verdict) -> bool:
-    """Say whether the answer shows a badge: on what was checked, and on what is hedged."""
+    """Return whether the answer shows a badge: on checked and on hedged statements."""
     return verdict.checked or verdict.claim.excluded is Exclusion.HEDGED

@@ -1,11 +1,11 @@
-"""Evidence for the eight domains of the PHQ-8, or any other names, copied out of a transcript.
+"""Extraction of quoted evidence from a transcript: for the PHQ-8 domains, or other keys.
 
-A text model copies, and nothing that it says counts before its quotes are found in the transcript.
+A text model copies quotes, and none counts before it is found in the transcript.
 
     extractor = EvidenceExtractor(text_model, settings)
     found = await extractor.extract(transcript, participant_id="301")
 
-Whose quotes they are, what the person has and how badly is not judged here.
+No diagnosis and no severity is judged here.
 """
 
 from veridical.quotes.extraction.domains import DOMAINS

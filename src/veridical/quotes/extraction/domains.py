@@ -1,4 +1,4 @@
-"""The eight domains of the PHQ-8, by the keys of Spec 054, each in a few words for a model."""
+"""Domains of the PHQ-8, by the keys of Spec 054, each with a short description for a model."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ _WORDS = (
 )
 
 DOMAINS = MappingProxyType(dict(zip(PHQ8_DOMAIN_KEYS, _WORDS, strict=True)))
-"""What each key stands for."""
+"""Description of each key."""

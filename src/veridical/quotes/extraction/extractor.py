@@ -1,4 +1,4 @@
-"""Transcript -> text model -> strict JSON -> schema -> grounding -> evidence."""
+"""Evidence extraction: prompt, strict JSON, schema validation and quote grounding."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ _SOME_REJECTED = "some of the quotes extracted are not in the transcript"
 
 
 class EvidenceExtractor:
-    """Extracts evidence by the settings' blocks `extraction` and `quantitative`.
+    """Extractor of evidence by the settings' blocks `extraction` and `quantitative`.
 
-    `keys` are names, with a description each where it helps; without them those of the settings,
-    else the domains of the PHQ-8. What others than `speaker`, one or more names, say is rejected;
-    by default the person who is assessed counts, where labels tell who that is. Failures go into
-    `failures`, and into a file after each transcript if the settings name a folder. Several
-    transcripts may be under way at once.
-    `ConfigurationError` if the keys are no names, or the file cannot be written.
+    `keys` are names, with a description each where it helps; without them the settings' keys,
+    else the domains of the PHQ-8. Quotes of speakers other than `speaker`, one or more names, are
+    rejected; by default only the assessed person counts, where labels identify one. Failures go
+    into `failures`, and into a file after each transcript if the settings name a folder. Several
+    transcripts may be processed at once. `ConfigurationError` if the keys are no names, or the
+    file cannot be written.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class EvidenceExtractor:
         folder = settings.extraction.failures
         self._folder = None if folder is None else Path(folder)
         if self._folder is not None:
-            self.failures.write(self._folder)  # what cannot be written is to be known at once
+            self.failures.write(self._folder)  # a folder that cannot be written is reported at once
         key = settings.extraction.hash_key
         self._hash_key = key.get_secret_value() if key else None
 
@@ -91,16 +91,16 @@ class EvidenceExtractor:
         """Return the evidence in a transcript; `Unmeasured` if the text model gave no answer.
 
         A text is read as `parse_transcript` reads it. `EvidenceSchemaError` if the answer has
-        another shape (after the corrective retry, if there is one), `EvidenceGroundingError` if all
-        quotes are rejected and the settings say that this fails. `participant_id` goes into
-        logs and files; `InputError` if it is no id, `TranscriptError` and `TextError` for a
-        transcript that is none, `ConfigurationError` if nobody of the speaker's name speaks in it.
+        another shape (after the corrective retry, if there is one), `EvidenceGroundingError` if
+        all quotes are rejected and the settings make that an error. `participant_id` goes into
+        logs and files; `InputError` if it is no id, `TranscriptError` and `TextError` for an
+        invalid transcript, `ConfigurationError` if the named speaker does not occur in it.
         """
         participant = None if participant_id is None else checked_id(participant_id, "a person")
         parsed = parse_transcript(transcript) if isinstance(transcript, str) else transcript
         ensure_text(parsed.text, "the transcript")
         run = _Run(participant, prepare(parsed), [], [])
-        # A speaker who does not speak in it is to be known before the text model is paid for.
+        # A speaker without turns is reported before the text model is paid for.
         ground_quotes((), run.source, speaker=self._speaker)
         try:
             return await self._extract(run)
@@ -108,7 +108,7 @@ class EvidenceExtractor:
             self._keep_failures()
 
     def _keep_failures(self) -> None:
-        """Write the file of failures; that it cannot be written must not cost the result."""
+        """Write the file of failures; a failure to write it must not cost the result."""
         if self._folder is not None:
             try:
                 self.failures.write(self._folder)
@@ -134,7 +134,7 @@ class EvidenceExtractor:
             failures=tuple(run.failures),
         )
 
-    # --- what the text model says ------------------------------------------------------------
+    # --- the text model's answer -------------------------------------------------------------
 
     async def _answer(
         self, run: _Run, before: EvidenceSchemaError | None = None
@@ -191,7 +191,7 @@ class EvidenceExtractor:
             },
         )
 
-    # --- what is in the transcript -----------------------------------------------------------
+    # --- grounding in the transcript ---------------------------------------------------------
 
     def _items(self, run: _Run, evidence: Mapping[str, list[str]]) -> dict[str, ItemEvidence]:
         """Return the evidence with the quotes that are in the transcript, and record the others."""
@@ -224,7 +224,7 @@ class EvidenceExtractor:
         }
 
     def _rejected(self, run: _Run, extracted: int, by_key: Mapping[str, int]) -> None:
-        """Record that quotes were rejected; `EvidenceGroundingError` if that is to fail."""
+        """Record rejected quotes; `EvidenceGroundingError` if the settings require it."""
         rules = self._settings.quantitative
         rejected = sum(by_key.values())
         every = rejected == extracted
@@ -284,7 +284,7 @@ def _checked(keys: Mapping[str, str] | Sequence[str] | None) -> Mapping[str, str
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """One transcript, and what came of it so far."""
+    """One transcript with its intermediate results."""
 
     participant: str | None
     source: PreparedSource

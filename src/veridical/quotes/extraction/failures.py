@@ -1,4 +1,4 @@
-"""What went wrong in a run, for audits: kinds, counts and hashes, never a text.
+"""Failures of an extraction run, for audits: kinds, counts and hashes, never a text.
 
 Each failure is logged as it is recorded, and `failures_<run id>.json` holds them all.
 """
@@ -29,25 +29,25 @@ logger = logging.getLogger(__name__)
 
 
 class FailureCategory(StrEnum):
-    """What kind of thing went wrong."""
+    """Category of a failure."""
 
     TEXT_MODEL = "text_model"
-    """The text model wrote nothing that could be read."""
+    """The text model gave no readable answer."""
     EVIDENCE_JSON = "evidence_json"
-    """What it wrote is not one strict JSON value."""
+    """The answer is not one strict JSON value."""
     EVIDENCE_SCHEMA = "evidence_schema"
-    """The JSON has another shape."""
+    """The JSON violates the schema."""
     EVIDENCE_HALLUCINATION = "evidence_hallucination"
     """Quotes are not in the transcript."""
 
 
 class FailureSeverity(StrEnum):
-    """Whether there is a result all the same."""
+    """Severity of a failure, by whether there is a result all the same."""
 
     WARNING = "warning"
-    """There is: without the quotes rejected, or from the second answer."""
+    """There is a result, without the rejected quotes, or from the second answer."""
     ERROR = "error"
-    """There is none, or none of its quotes was accepted."""
+    """There is no result, or none of its quotes was accepted."""
 
 
 _EVENTS = {
@@ -62,7 +62,7 @@ _ID = re.compile(r"[\w.-]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class ExtractionFailure:
-    """One thing that went wrong; `details` are words, hashes and violations, without any text."""
+    """One failure; `details` are words, hashes and violations, without any text."""
 
     category: FailureCategory
     severity: FailureSeverity
@@ -83,7 +83,7 @@ class FailureRegistry:
         self.failures: list[ExtractionFailure] = []
 
     def record(self, failure: ExtractionFailure, *, log: bool = True) -> None:
-        """Keep a failure, and log it."""
+        """Record a failure, and log it."""
         self.failures.append(failure)
         if log:
             fields = asdict(failure) | {"run_id": self.run_id}
@@ -124,7 +124,7 @@ class FailureRegistry:
 
 
 def checked_id(value: str | int, what: str) -> str:
-    """Return an id as text; `InputError` for what does not look like one, which may be a text."""
+    """Return an id as text; `InputError` for anything that may be a text instead."""
     text = str(value)
     if isinstance(value, bool) or not isinstance(value, str | int) or not _ID.fullmatch(text):
         msg = f"the id of {what} must be 1 to 64 letters, digits, dots, dashes or underscores"

@@ -1,4 +1,4 @@
-"""What a text model is asked: to copy, by key, what a transcript says, and nothing else.
+"""Prompt for the extraction: to copy, by key, passages of a transcript, and nothing else.
 
 The transcript comes first, so that a server that has read it once need not read it again for the
 corrective retry.
@@ -44,7 +44,7 @@ def request_for(
     settings: Settings,
     violations: Mapping[str, str] | None = None,
 ) -> TextRequest:
-    """Return what to ask about a transcript; `violations` are those of an answer given before."""
+    """Return the request for a transcript; `violations` are from a previous answer."""
     block = settings.extraction
     described = (f"- {key}: {says}" if says else f"- {key}" for key, says in keys.items())
     user = _TASK.format(

@@ -1,4 +1,4 @@
-"""What an extraction found, per key and in all, and how it is written as JSON."""
+"""Results of an extraction, per key and in all, and their JSON form."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ SCHEMA = "veridical.extraction/1"
 
 @dataclass(frozen=True, slots=True)
 class ItemEvidence:
-    """What speaks to one key: the quotes kept, and how many were extracted and rejected.
+    """Evidence for one key: accepted quotes, and numbers of extracted and rejected ones.
 
-    `matches` has an entry for each quote extracted, the rejected ones too, with its place in the
+    `matches` has an entry for each extracted quote, also for rejected ones, with its place in the
     transcript; it is empty if validation is switched off.
     """
 
@@ -30,7 +30,7 @@ class ItemEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionUsage:
-    """What the text model took; tokens and cost are those of all answers, None where unknown."""
+    """Usage of the text model; tokens and cost include all answers, None where unknown."""
 
     model: str
     answers: int
@@ -40,10 +40,10 @@ class ExtractionUsage:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Evidence that is in the transcript, and what became of the rest.
+    """Grounded evidence of a transcript, with the number of rejected quotes.
 
-    `validated` is false if validation is switched off: then nothing was looked up. `retried` says
-    that the second answer counts. `failures` are those of this extraction.
+    `validated` is false if validation is switched off: then nothing was looked up. `retried` is
+    true if the second answer counts. `failures` are from this extraction.
     """
 
     items: Mapping[str, ItemEvidence]
@@ -56,17 +56,17 @@ class Extraction:
 
     @property
     def evidence(self) -> dict[str, list[str]]:
-        """The quotes kept, by key."""
+        """Accepted quotes, by key."""
         return {key: list(item.quotes) for key, item in self.items.items()}
 
     @property
     def llm_evidence_extracted_count(self) -> int:
-        """How many quotes the text model gave."""
+        """Number of quotes from the text model."""
         return sum(item.llm_evidence_extracted_count for item in self.items.values())
 
     @property
     def llm_evidence_rejected_count(self) -> int:
-        """How many of them were rejected."""
+        """Number of rejected quotes."""
         return sum(item.llm_evidence_rejected_count for item in self.items.values())
 
     def to_dict(self) -> dict[str, object]:

@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(query: Query) -> Measurement:
-    """Support what has its last word in the context, oppose what says six."""
+    """Support claims with their last word in the context, oppose claims with "six"."""
     if "six" in query.claim:
         return fake_estimate(0.02, 0.95)
     last = query.claim.strip(".").split()[-1]

@@ -110,7 +110,7 @@ def test_when_to_come_again_is_a_time_that_makes_sense(took: list[float], runnin
 
 
 class Clock:
-    """What the time is, for the limits of this process."""
+    """Clock of the limits of this process."""
 
     now = 100.0
 
@@ -153,7 +153,7 @@ def test_a_key_has_its_requests_a_minute_and_no_other_keys(clock: Clock) -> None
 def test_no_minute_has_more_than_twice_what_a_key_may_ask_for(
     per_minute: int, pauses: list[float]
 ) -> None:
-    """A minute's worth that was saved up, and what comes in during that minute."""
+    """A saved-up minute's quota, and the quota of that minute."""
     rates, granted, clock = RateLimiter(), list[float](), Clock()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "monotonic", lambda: clock.now)

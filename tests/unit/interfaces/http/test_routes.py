@@ -50,7 +50,7 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
 
 
 class Gated:
-    """Answers when it is told to."""
+    """Backend that answers on a signal."""
 
     info: BackendInfo = FAKE
 
@@ -150,7 +150,7 @@ async def events(reply: httpx.Response) -> AsyncIterator[tuple[str, Any]]:
 
 def test_claims_come_before_the_check_is_done(opened: Open) -> None:
     class Second(Gated):
-        """Answers the first batch at once."""
+        """Backend that answers the first batch at once."""
 
         async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
             if self.asked.is_set():

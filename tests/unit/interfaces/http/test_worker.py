@@ -1,4 +1,4 @@
-"""What works off the memory's queue beside the requests."""
+"""Worker of the memory's queue beside the requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def memory(tmp_path: Path, switch: Switch) -> Memory:
 
 
 class Heard:
-    """What a worker says."""
+    """Recorder of the reports of a worker."""
 
     def __init__(self) -> None:
         self.settled: list[tuple[str, str]] = []

@@ -1,4 +1,4 @@
-"""What the SDK cannot read is mended or refused, and never left without an answer."""
+"""Lines that the SDK cannot read are repaired or refused, and never left without an answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def request(**arguments: Json) -> str:
 
 
 def through(*lines: str) -> tuple[list[Json], list[Json]]:
-    """Return what reaches the server of lines that the SDK has read, and what is answered."""
+    """Return the lines that reach the server through the SDK, and the answers."""
 
     async def run() -> tuple[list[Json], list[Json]]:
         feeding, reading = anyio.create_memory_object_stream[Any](len(lines))

@@ -1,4 +1,4 @@
-"""The tools as an agent's client sees them, with a backend whose answers are known."""
+"""MCP tools as seen by an agent's client, with a backend with known answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which claims the modes and the limit leave out."""
+"""Claims left out by the modes and the limit."""
 
 from dataclasses import replace
 from math import ceil

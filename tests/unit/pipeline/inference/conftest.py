@@ -1,4 +1,4 @@
-"""What tests of several backends share."""
+"""Shared parts of the tests of several backends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Crowd:
-    """Counts how many threads are in `joined` at most; each stays for a while."""
+    """Counter of the most concurrent threads in `joined`; each stays for a while."""
 
     def __init__(self) -> None:
         self.most = 0

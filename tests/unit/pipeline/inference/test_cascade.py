@@ -108,7 +108,7 @@ def test_the_second_is_not_called_when_nothing_is_in_doubt() -> None:
 
 
 def fitted(flag: float | None, passed: float | None) -> CertaintyModel:
-    """Return a model whose verdicts are sure from these scores on."""
+    """Return a model with sure verdicts from these scores on."""
     sure = partial(Fit, 0.0, (("score", 1.0),), 0.9)
     return CertaintyModel(sure(passed), sure(flag), sure(flag))
 

@@ -53,7 +53,7 @@ _CLAIM = re.compile(r"Claim (\d+):\n<data-(\w+)>\n(.*?)\n</data-\2>", re.DOTALL)
 
 @dataclass(frozen=True)
 class Response:
-    """What the server sends; `cut` says how much of the body's end stays unsent."""
+    """Response of the server; `cut` bytes of the body's end stay unsent."""
 
     body: bytes
     status: int = 200
@@ -113,7 +113,7 @@ def error(status: int, kind: str, text: str, **headers: str) -> Response:
 
 @dataclass
 class Service:
-    """A Messages API on loopback: what it was sent, and what it answers."""
+    """Messages API on loopback, with its received requests and its answers."""
 
     url: str
     reply: Callable[[dict[str, Any]], Response] = answering
@@ -510,7 +510,7 @@ FAILURES = {
 
 
 def plain(found: object) -> Unmeasured:
-    """Return a failure without what it took."""
+    """Return a failure without its usage."""
     assert isinstance(found, Unmeasured)
     return Unmeasured(found.reason, found.detail, found.retry_after_s)
 

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.spec("SPEC-08.29")
 
 @dataclass
 class Asked:
-    """A request in neither format: the names of the questions with what they ask."""
+    """Request in neither format: the names of the questions with their texts."""
 
     state: str
     questions: dict[str, str]
@@ -65,7 +65,7 @@ class Answered:
 
 
 def answered(asked: Asked) -> Answered:
-    """Decide by what is asked alone, as the formats promise."""
+    """Decide by the question alone, as the formats promise."""
     return Answered({name: _decided(asked.state + text) for name, text in asked.questions.items()})
 
 
@@ -76,7 +76,7 @@ def _decided(text: str) -> dict[str, float]:
 
 
 class Server:
-    """Speaks both formats; `answer` decides, `asked` remembers, `most` counts those at once."""
+    """Server of both formats; `answer` decides, `asked` records, `most` is the peak concurrency."""
 
     def __init__(self) -> None:
         self.answer: Callable[[Asked], Answered] = answered

@@ -81,7 +81,7 @@ TOO_LONG = {
 
 
 class Server:
-    """Answers the last request of a query with the chunks that `answer` returns for it."""
+    """Server that answers the last request of a query with the chunks of `answer`."""
 
     def __init__(self, answer: Callable[[Json], Sequence[Json]]) -> None:
         self._answer = answer
@@ -117,7 +117,7 @@ def common(one: str, other: str) -> int:
 
 
 def whole(request: Json) -> bool:
-    """Say whether a request is the last of its query."""
+    """Return whether a request is the last of its query."""
     return user(request).endswith("UNSURE")
 
 
@@ -246,9 +246,10 @@ def test_nothing_is_asked_any_more_as_the_process_ends(
 
 
 class Cache:
-    """Reads, like llama.cpp, what follows the beginning that is in the cache already.
+    """Prompt cache that, like llama.cpp, evaluates only the text after the cached prefix.
 
-    `runs` holds, for each sign in the cache, the first and the last of those read together with it:
+    `runs` holds, for each character in the cache, the first and the last of those read together
+    with it:
     where they are the same, so are the sums.
     """
 

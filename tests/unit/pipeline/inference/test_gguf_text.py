@@ -36,7 +36,7 @@ def written(*pieces: str, reason: str = "stop") -> Chunks:
 
 
 class Server:
-    """Streams chunks, and ends when it is told to stop."""
+    """Server that streams chunks, and ends on a stop signal."""
 
     def __init__(self, chunks: Chunks, pause_s: float = 0.0) -> None:
         self._chunks = chunks

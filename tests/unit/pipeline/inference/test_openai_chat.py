@@ -39,7 +39,7 @@ SHARES = {"YES": 0.8, " no": 0.1, "UN": 0.05, "The": 0.05}
 
 @dataclass
 class Reply:
-    """What the server sends; `cut` bytes of the body are left out, `drop` closes the line."""
+    """Reply of the server; `cut` bytes of the body are left out, `drop` closes the line."""
 
     body: Json | str = ""
     status: int = 200
@@ -93,7 +93,7 @@ def refusal(message: str, param: str | None = None, status: int = 400) -> Reply:
 
 
 class Server:
-    """A chat endpoint that answers each request with what `answer` returns for its body."""
+    """Chat endpoint that answers each request with `answer` of its body."""
 
     def __init__(self, answer: Callable[[Json], Reply]) -> None:
         self.requests: list[Json] = []
@@ -312,7 +312,7 @@ FAULTS = {
 
 
 def plain(found: object) -> Unmeasured:
-    """Return a failure without what it took."""
+    """Return a failure without its usage."""
     assert isinstance(found, Unmeasured)
     return Unmeasured(found.reason, found.detail, found.retry_after_s)
 

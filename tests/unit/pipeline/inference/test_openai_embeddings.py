@@ -1,4 +1,4 @@
-"""Vectors of texts, from a server on this machine that answers what it is told to."""
+"""Vectors of texts, from a scripted server on this machine."""
 
 from __future__ import annotations
 

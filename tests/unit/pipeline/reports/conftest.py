@@ -107,7 +107,7 @@ def span_of(text: str, answer: str = ANSWER) -> Span:
 
 @dataclass
 class Build:
-    """A verdict in the making: a place in the answer and what was found about it."""
+    """Verdict in the making: a place in the answer and the findings about it."""
 
     text: str
     status: Status

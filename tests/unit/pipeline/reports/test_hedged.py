@@ -1,4 +1,4 @@
-"""What an answer does not commit to is marked and counted in every view."""
+"""Hedged claims are marked and counted in every view."""
 
 from __future__ import annotations
 

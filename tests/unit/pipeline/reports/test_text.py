@@ -45,7 +45,7 @@ def test_headline_of_a_grounded_answer_counts_what_is_unsure(grounded: Report) -
 
 
 def test_unsure_claims_have_a_section_of_their_own(report: Report) -> None:
-    sure, unsure = to_plain(report).split("\nFlagged, unsure: please look\n")
+    sure, unsure = to_plain(report, verbose=True).split("\nFlagged, unsure: please look\n")
     for title in ("✗ c4 contradicted\n", "† c6 phantom citation\n"):
         assert title in sure.split("\nFlagged\n")[1]
     for title in ("?◐ c5 partially supported, unsure\n", "?○ c10 unsupported, unsure\n"):
@@ -75,14 +75,23 @@ def test_every_checked_claim_is_marked_in_the_answer(report: Report) -> None:
 
 
 def test_details_say_why_and_what_to_do(report: Report) -> None:
-    text = to_plain(report)
+    text = to_plain(report, verbose=True)
     assert "The evidence opposes the claim. (rule: contradiction threshold reached)" in text
     assert "gap +1.63" in text
     assert "Correct the claim to what the evidence says" in text
 
 
-def test_evidence_is_quoted_with_its_place(report: Report) -> None:
+def test_the_short_report_has_the_deciding_evidence_and_no_figures(report: Report) -> None:
     text = to_plain(report)
+    assert "The evidence opposes the claim.\n" in text
+    assert "Correct the claim to what the evidence says" in text
+    assert "S2, line 1: “The colour is International Orange.”" in text
+    for left_out in ("rule:", "gap", "  p1 ", "characters", "right with a probability"):
+        assert left_out not in text
+
+
+def test_evidence_is_quoted_with_its_place(report: Report) -> None:
+    text = to_plain(report, verbose=True)
     assert "S2, line 1, characters 0-35: “The colour is International Orange.”" in text
     assert "S2, line 2, characters 92-125: “The colour is orange, not blue. 🌉”" in text
 
@@ -157,7 +166,7 @@ def test_terminal_without_unicode_gets_ascii(report: Report) -> None:
 def test_long_quote_says_how_much_is_left_out(report: Report) -> None:
     evidence = replace(report.claims[3].evidence[0], text="x" * 500)
     verdict = replace(report.claims[3], evidence=(evidence,) * 5)
-    text = " ".join(to_plain(replace(report, claims=(verdict,))).split())
+    text = " ".join(to_plain(replace(report, claims=(verdict,)), verbose=True).split())
     assert "(180 characters more)" in text
     assert "and 2 more pieces of evidence" in text
 
@@ -190,7 +199,7 @@ def test_the_words_by_which_a_claim_differs_are_said(report: Report) -> None:
 
 def test_quantities_that_differ_are_both_shown(differing: Report) -> None:
     why = "The claim says “2,737 m” where the evidence says “2,373 m”. (rule: quantity differs)"
-    assert why in " ".join(to_plain(differing).split())
+    assert why in " ".join(to_plain(differing, verbose=True).split())
 
 
 def test_a_derived_quantity_is_no_failure_of_the_backend(lost: Report) -> None:

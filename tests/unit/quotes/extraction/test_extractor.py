@@ -55,7 +55,7 @@ def extractor(
     speaker: str | None = None,
     **blocks: dict[str, object],
 ) -> EvidenceExtractor:
-    """Return an extractor whose model gives these answers in turn."""
+    """Return an extractor with a model that gives these answers in turn."""
     given = iter([json.dumps(a) if isinstance(a, dict) else a for a in answers])
     settings = Settings(
         extraction=ExtractionSettings.model_validate(blocks.get("extraction", {})),

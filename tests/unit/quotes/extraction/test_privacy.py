@@ -32,7 +32,7 @@ def runs(text: str) -> Iterator[str]:
 
 
 class _Shouting(FakeTextModel):
-    """Fails with an exception that quotes what it was asked."""
+    """Text model that raises an exception with its request in the message."""
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         raise RuntimeError(request.user)
@@ -59,7 +59,7 @@ def models(evidence: dict[str, list[str]], transcript: str) -> Iterator[FakeText
 
 
 def told(error: BaseException | None) -> str:
-    """Return all that an exception says of itself, and those that it came from."""
+    """Return all texts of an exception and of its causes."""
     if error is None:
         return ""
     shown = "".join(traceback.format_exception(error))

@@ -48,7 +48,7 @@ PAGE_HEADERS: Mapping[str, str] = {
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-cache",
 }
-"""What each answer of the page carries; `no-cache` means: ask first whether it changed."""
+"""Headers of each answer of the page; `no-cache` means: ask first whether it changed."""
 
 
 def build_page_router() -> APIRouter:
@@ -107,7 +107,7 @@ def vocabulary() -> bytes:
 
 
 def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = None) -> str:
-    """Return what the reports say of a claim that is kept and not verified."""
+    """Return the reports' words for a claim that is kept and not verified."""
     claim = replace(Claim.of_text("-"), excluded=excluded, skipped=skipped)
     nothing = Unmeasured(UnmeasuredReason.DISABLED)
     budget = Budget(0.95, None, None, None)

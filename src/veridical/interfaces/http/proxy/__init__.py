@@ -1,4 +1,4 @@
-"""A verifying proxy: chat completions of any OpenAI-compatible service, with a verdict."""
+"""Verifying proxy: chat completions of any OpenAI-compatible service, with a verdict."""
 
 from veridical.interfaces.http.proxy.router import build_proxy_router
 

@@ -1,4 +1,4 @@
-"""The verdict on what the upstream wrote, and what is done about it: the orchestrator's work."""
+"""Verification of the upstream's texts by the orchestrator, with its actions."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _OVERLOADED = ProcessingFailure(FailureKind.VERIFIER_ERROR, OverloadedError.__na
 
 
 UPSTREAM = "upstream"
-"""Who wrote the texts: which model that was is the client's business."""
+"""Author of the texts: the model's name is the client's business."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpstreamText:
-    """A text of the upstream; `cut_off` if it ended at the model's limit on tokens."""
+    """Text of the upstream; `cut_off` if it ended at the model's limit on tokens."""
 
     text: str = field(repr=False)
     cut_off: bool = False
@@ -58,9 +58,9 @@ class UpstreamText:
 class VerifiedChoice:
     """One text of a reply, and the verdict on it.
 
-    `number` is which attempt it is, from 1. `reason` says why there is no verdict. `blocked` says
-    that it is to be withheld. `left_out` counts assertions that were not verified, by reason;
-    `cut_off` says that the text ended at the model's limit on tokens.
+    `number` is which attempt it is, from 1. `reason` is the reason for a missing verdict. `blocked`
+    is true if it is to be withheld. `left_out` counts assertions that were not verified, by reason;
+    `cut_off` is true if the text ended at the model's limit on tokens.
     """
 
     text: str = field(repr=False)
@@ -76,22 +76,22 @@ class VerifiedChoice:
 
     @property
     def flagged(self) -> int | None:
-        """How many claims are flagged; None if there is no verdict."""
+        """Number of flagged claims; None if there is no verdict."""
         return None if self.report is None else len(self.report.flagged)
 
     @property
     def to_mark(self) -> tuple[Verdict, ...]:
-        """The claims that are flagged or critical."""
+        """Claims that are flagged or critical."""
         return () if self.report is None else self.report.to_mark
 
     @property
     def marked(self) -> str:
-        """The text with a mark at each claim to correct."""
+        """Text with a mark at each claim to correct."""
         return annotate(self.report) if self.report is not None else self.text
 
     @property
     def legend(self) -> str:
-        """What can be said of the flagged claims behind a text that has been sent already."""
+        """Remarks on the flagged claims, to follow a text that has been sent already."""
         if self.report is None or not self.to_mark:
             return ""
         # Claims in code get no mark but are named in the legend: here all are to be named.
@@ -103,7 +103,7 @@ class VerifiedChoice:
 
     @property
     def notice(self) -> str:
-        """What stands in the place of a text that is withheld."""
+        """Notice in place of a text that is withheld."""
         checked = self.report.summary.claims_checked if self.report is not None else 0
         return (
             f"This answer was withheld: {len(self.to_mark)} of {checked} checked claims could"
@@ -112,12 +112,12 @@ class VerifiedChoice:
 
 
 def undetermined(text: str, reason: str) -> VerifiedChoice:
-    """Return that there is no verdict, and why."""
+    """Return a choice without a verdict, with the reason."""
     return VerifiedChoice(text, Outcome.UNDETERMINED, reason=reason)
 
 
 class ChoiceVerifier:
-    """Verifies texts, so many at once; what goes wrong is a reason, never an exception."""
+    """Verifier of texts, so many at once; a failure is a reason, never an exception."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class ChoiceVerifier:
         return await orchestrator.process(question, asked.sources)
 
     def _config(self, policy: Policy, *, retries: bool) -> VerificationConfig:
-        """Return how an answer is verified: as configured, under the policy of the request."""
+        """Return the configuration for an answer, under the policy of the request."""
         return replace(
             self._verification.under(policy),
             on_failure="retry" if retries else "flag",
@@ -194,7 +194,7 @@ class ChoiceVerifier:
 
 @dataclass(frozen=True, slots=True)
 class _Checks:
-    """A verifier under the policy of one request."""
+    """Verifier under the policy of one request."""
 
     verifier: Checks
     policy: Policy

@@ -1,4 +1,4 @@
-"""The evidence that stands in the messages of a request, and the question that they ask."""
+"""Evidence in the messages of a request, and their question."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _MARK = re.compile(
 def sources_of(messages: Sequence[object], roles: Collection[str]) -> dict[str, str]:
     """Return the texts of the messages in these roles by id; blank ones are left out.
 
-    A text is a source of its own (`system-1`, `tool-1`, `user-1`, ...), except for what is marked
-    with an id in it, and for JSON objects of `id` and `text`. What has the same id is put together.
+    A text is a source of its own (`system-1`, `tool-1`, `user-1`, ...), except for parts marked
+    with an id in it, and for JSON objects of `id` and `text`. Parts with the same id are joined.
     """
     found: dict[str, str] = {}
     counts: Counter[str] = Counter()
@@ -38,7 +38,7 @@ def sources_of(messages: Sequence[object], roles: Collection[str]) -> dict[str, 
 
 
 def question_of(messages: Sequence[object]) -> str | None:
-    """Return what the user said last; None if that is nothing."""
+    """Return the last text of the user; None if it is empty."""
     texts = [text_of(message) for message in messages if _role(message) == "user"]
     return texts[-1] if texts and texts[-1].strip() else None
 

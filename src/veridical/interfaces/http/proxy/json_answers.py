@@ -1,4 +1,4 @@
-"""An answer in JSON as text that can be verified: what it asserts, without its syntax."""
+"""Conversion of a JSON answer to text that can be verified: its assertions, without syntax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def as_paragraphs(text: str) -> str:
-    """Return the values of a JSON text, a paragraph each; of what is no JSON, the text as it is.
+    """Return the values of a JSON text, a paragraph each; any other text as it is.
 
     A string of several words stands for itself, any other value comes with its key.
 

@@ -1,6 +1,6 @@
-"""Where values stand in a JSON text, so that one can be changed and the rest stays byte for byte.
+"""Places of values in a JSON text, for edits that keep the rest byte for byte.
 
-All functions raise `ValueError` (or `RecursionError`) for what is no JSON of that kind.
+All functions raise `ValueError` (or `RecursionError`) for text that is no JSON of that kind.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _read = JSONDecoder().raw_decode
 
 @dataclass(frozen=True, slots=True)
 class JsonValue:
-    """A value, and where it stands; of a member, `key` and where that begins (else `start`)."""
+    """Value and its place; of a member, `key` and its start (else `start`)."""
 
     start: int
     end: int
@@ -64,7 +64,7 @@ def without(text: str, places: list[JsonValue], gone: JsonValue) -> str:
 
 
 def with_last(text: str, value: str, *, key: str | None = None, start: int = 0) -> Edit:
-    """Return the edit that adds a last member or element, JSON text itself, to what is there."""
+    """Return the edit that adds a last member or element, JSON text itself."""
     opened = _skip(text, start)
     kind = "{}" if text[opened] == "{" else "[]"
     items = list(_items(text, opened, *kind, whole=False))
@@ -116,7 +116,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _expect(text: str, at: int, sign: str) -> int:
-    """Return where what follows a sign begins."""
+    """Return the place after a sign."""
     if text[at : at + 1] != sign:
         raise ValueError
     return _skip(text, at + 1)

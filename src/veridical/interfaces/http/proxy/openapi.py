@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of the routes of the proxy."""
+"""OpenAPI descriptions of the routes of the proxy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from veridical.interfaces.http.proxy.options import FIELD, Options
 
 
 def _inlined(schema: Any, kinds: dict[str, Any]) -> Any:  # noqa: ANN401 -- JSON
-    """Return a schema with what it refers to in its place: OpenAPI keeps that elsewhere."""
+    """Return a schema with its references replaced: OpenAPI keeps their targets elsewhere."""
     if isinstance(schema, list):
         return [_inlined(one, kinds) for one in schema]
     if not isinstance(schema, dict):
@@ -53,7 +53,7 @@ def _json(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def posted(example: dict[str, Any]) -> dict[str, Any]:
-    """Return what is said of a route to which requests like this one are sent."""
+    """Return the description of a route to which requests like this one are sent."""
     content = {"application/json": {"schema": _REQUEST, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
 

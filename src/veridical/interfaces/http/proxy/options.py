@@ -1,4 +1,4 @@
-"""What a client may say in the field `veridical` of its request."""
+"""Field `veridical` of a client's request."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class _Field(BaseModel):
 
 
 class Document(_Field):
-    """A text that may be cited by its id."""
+    """Text that may be cited by its id."""
 
     id: StrictStr
     text: StrictStr
 
 
 class Options(_Field):
-    """The field `veridical` of a request; what is left out is as the settings say.
+    """The field `veridical` of a request; the settings hold for missing keys.
 
     `documents` are the evidence, instead of the messages unless `evidence` names their roles, too.
-    `policy` has the keys of the settings' block `policy`. `verify` off only passes on. `report` off
-    leaves the claims out of the verdict.
+    `policy` has the keys of the settings' block `policy`. With `verify` off the request is only
+    passed on. With `report` off the claims are left out of the verdict.
     """
 
     verify: StrictBool = True
@@ -46,7 +46,7 @@ class Options(_Field):
 
 
 class InForce(_Field):
-    """What holds for one request, from its field and the settings."""
+    """Options in force for one request, from its field and the settings."""
 
     verify: bool
     documents: Annotated[dict[str, str], Field(repr=False)]
@@ -57,7 +57,7 @@ class InForce(_Field):
 
 
 class FieldError(InputError):
-    """The field `veridical` of a request is wrong; `where` says in which key."""
+    """Error in the field `veridical` of a request; `where` names the key."""
 
     def __init__(self, message: str, where: str = "") -> None:
         self.where = f"{FIELD}.{where}" if where else FIELD
@@ -65,7 +65,7 @@ class FieldError(InputError):
 
 
 def read_options(value: object, settings: ProxySettings) -> InForce:
-    """Return what holds for a request; `FieldError` names the first thing wrong, never a text."""
+    """Return the options in force; `FieldError` names the first error, never a text."""
     try:
         given = Options.model_validate({} if value is None else value)
         texts = None if given.documents is None else _texts(given.documents)

@@ -1,4 +1,4 @@
-"""A reply in one piece: the texts of its choices, and the verdict put into it."""
+"""Reply in one piece: the texts of its choices, and the verdict put into it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CUT_OFF = "length"
 
 @dataclass(frozen=True, slots=True)
 class ReplyChoice:
-    """One of several answers: its text ("" for tool calls alone), and where that stands."""
+    """One of several answers: its text ("" for tool calls alone), and the place of that."""
 
     index: int
     text: str = field(repr=False)
@@ -40,24 +40,24 @@ class ReplyChoice:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamReply:
-    """A reply as it came, and its choices."""
+    """Reply as it came, and its choices."""
 
     text: str = field(repr=False)
     choices: tuple[ReplyChoice, ...]
 
     @property
     def calling(self) -> frozenset[int]:
-        """The choices that call tools."""
+        """Choices that call tools."""
         return frozenset(choice.index for choice in self.choices if choice.calls_tools)
 
     @property
     def cut_off(self) -> frozenset[int]:
-        """The choices that ended at the model's limit on tokens."""
+        """Choices that ended at the model's limit on tokens."""
         return frozenset(choice.index for choice in self.choices if choice.cut_off)
 
     @property
     def texts(self) -> dict[int, str]:
-        """The texts by the index of their choice."""
+        """Texts by the index of their choice."""
         return {choice.index: choice.text for choice in self.choices}
 
     def changed(self, settling: ReplyEdits) -> bytes:
@@ -119,7 +119,7 @@ def calls_tools(message: object) -> bool:
 
 
 def _withheld(index: int, notice: str) -> str:
-    """Return a choice that holds nothing of what was written: its log-probabilities did."""
+    """Return a choice without any of the text: its log-probabilities would contain it."""
     return dumped(
         {
             "index": index,

@@ -1,4 +1,4 @@
-"""What becomes of the texts of a reply, and what the client is told of them."""
+"""Edits of the texts of a reply, and the information for the client about them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WORST_FIRST = (
 
 
 class ReplyEdits:
-    """What to do with each choice, by its index.
+    """Edits of each choice, by its index.
 
-    Where a choice calls tools nothing is done: its verdict is all. JSON gets no marks.
+    Where a choice calls tools nothing is done: it only gets its verdict. JSON gets no marks.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class ReplyEdits:
 
     @property
     def marked(self) -> dict[int, str]:
-        """The texts with marks at their flagged claims."""
+        """Texts with marks at their flagged claims."""
         return {index: one.marked for index, one in self._marked.items()}
 
     @property
     def legends(self) -> dict[int, str]:
-        """What is said behind texts that have been sent."""
+        """Remarks to follow texts that have been sent."""
         return {index: one.legend for index, one in self._marked.items()}
 
     @property
     def verdict(self) -> dict[str, Any]:
-        """The verdict on all texts of the reply, as a JSON object of schema `veridical.proxy/1`."""
+        """Verdict on all texts of the reply, as a JSON object of schema `veridical.proxy/1`."""
         return {
             "schema": SCHEMA,
             "outcome": _overall(self._judged.values()).value,
@@ -97,7 +97,7 @@ class ReplyEdits:
 
 
 def headers_of(judged: Mapping[int, VerifiedChoice]) -> dict[str, str]:
-    """Return the headers that say the outcome, and how many claims are flagged if that is known."""
+    """Return the headers with the outcome, and the number of flagged claims if known."""
     found = {OUTCOME_HEADER: _overall(judged.values()).value}
     flagged = _flagged(judged.values())
     return found if flagged is None else found | {FLAGGED_HEADER: str(flagged)}

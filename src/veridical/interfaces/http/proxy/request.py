@@ -1,4 +1,4 @@
-"""A request as the proxy reads it: what goes on to the upstream, and what to verify with."""
+"""Parsed request of the proxy: the body for the upstream, and the input of the verification."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What a request says: `messages` in the shape of chat completions, under the field `key`.
+    """Content of a request: `messages` in the shape of chat completions, under the field `key`.
 
     `prose` is off in JSON mode, where no mark may stand. `repeatable` is off where another attempt
     would be written behind the first one.
@@ -39,7 +39,7 @@ class Turns:
 
 
 def chat_turns(values: Mapping[str, Any]) -> Turns:
-    """Return what a request for a chat completion says."""
+    """Return the content of a request for a chat completion."""
     messages = values.get("messages")
     return Turns(
         "messages",
@@ -49,7 +49,7 @@ def chat_turns(values: Mapping[str, Any]) -> Turns:
 
 
 def is_prose(written_as: object) -> bool:
-    """Say whether a format of answers is text, or left out."""
+    """Return whether a format of answers is text, or left out."""
     kind = written_as.get("type") if isinstance(written_as, dict) else None
     return kind is None or kind == "text"
 
@@ -58,7 +58,7 @@ def is_prose(written_as: object) -> bool:
 class ProxyRequest:
     """One request, without our own field.
 
-    `question` is what the user said last, `sources` is the evidence by id.
+    `question` is the user's last text, `sources` is the evidence by id.
     """
 
     text: str = field(repr=False)
@@ -69,16 +69,16 @@ class ProxyRequest:
 
     @property
     def prose(self) -> bool:
-        """Whether the answer is to be text, not JSON."""
+        """True if the answer is to be text, not JSON."""
         return self.turns.prose
 
     @property
     def body(self) -> bytes:
-        """What goes on to the upstream."""
+        """Body for the upstream."""
         return self.text.encode()
 
     def again(self, answer: str, guidance: str) -> bytes:
-        """Return the request with an answer to it, and with what to correct in that, at its end."""
+        """Return the request with an answer to it and the corrections of that at its end."""
         turns = [{"role": "assistant", "content": answer}, {"role": "user", "content": guidance}]
         place = member(self.text, 0, self.turns.key)
         if place is None:
@@ -95,7 +95,7 @@ class ProxyRequest:
 def read(
     body: bytes, settings: ProxySettings, turns_of: Callable[[Mapping[str, Any]], Turns]
 ) -> ProxyRequest | None:
-    """Return a request; None if it cannot be read, which is then for the upstream to say.
+    """Return a request; None if it cannot be read, which the upstream then reports.
 
     `FieldError` if our own field is wrong.
     """

@@ -1,7 +1,7 @@
-"""The shape of the Responses API: requests, replies, and streams.
+"""Responses API: requests, replies, and streams.
 
 A reply is one answer: its texts are verified as the one text that the official client shows as
-`output_text`. What is said behind it is a message of its own, at the end of `output`.
+`output_text`. The remarks on it are a message of their own, at the end of `output`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
 
 ONLY = 0
-"""The index of the one answer that a reply is."""
+"""Index of the one answer of a reply."""
 
 _HARMLESS = frozenset(
     {
@@ -58,7 +58,7 @@ _OUR_ID = "msg_veridical"
 
 
 def response_turns(values: Mapping[str, Any]) -> Turns:
-    """Return what a request for a response says; `instructions` count as the system's."""
+    """Return the content of a request for a response; `instructions` count as the system's."""
     given, text = values.get("input"), values.get("text")
     messages: list[object] = [{"role": "system", "content": values.get("instructions")}]
     if isinstance(given, str):
@@ -81,7 +81,7 @@ def _message(item: object) -> object:
 
 
 def _kind(value: object) -> str:
-    """Return the type that an item, a part or an event says it has; "" if it says none."""
+    """Return the stated type of an item, a part or an event; "" if there is none."""
     kind = value.get("type") if isinstance(value, dict) else None
     return kind if isinstance(kind, str) else ""
 
@@ -107,7 +107,7 @@ class _Output:
         return "".join(part.value["text"] for part in self.parts)
 
     def edits(self, settling: ReplyEdits, *, sent: bool) -> Iterator[Edit]:
-        """Yield the edits that put in what is to be said; `sent` texts stay as they are."""
+        """Yield the edits that put marks and notices in; `sent` texts stay as they are."""
         said = None
         if ONLY in settling.withheld:
             said = settling.withheld[ONLY]
@@ -129,7 +129,7 @@ class _Output:
 
     @property
     def _can_be_marked(self) -> bool:
-        """Whether marks move nothing: annotations count characters of the text."""
+        """True if marks move nothing: annotations count characters of the text."""
         return len(self.parts) == 1 and not self.parts[0].value.get("annotations")
 
     def _put(self, key: str, value: str) -> Edit:
@@ -167,24 +167,24 @@ def _calls_tools(item: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReply:
-    """A reply in one piece."""
+    """Reply in one piece."""
 
     output: _Output
 
     @property
     def texts(self) -> dict[int, str]:
-        """The text of the answer."""
+        """Text of the answer."""
         return {ONLY: self.output.said}
 
     @property
     def cut_off(self) -> frozenset[int]:
-        """The answer, if it ended at the model's limit on tokens."""
+        """Index of the answer, if it ended at the model's limit on tokens."""
         place = member(self.output.text, self.output.start, "incomplete_details")
         return frozenset({ONLY} if _is_cut_off(place and place.value) else ())
 
     @property
     def calling(self) -> frozenset[int]:
-        """The answer, if it calls tools."""
+        """Index of the answer, if it calls tools."""
         return frozenset({ONLY} if self.output.calls_tools else ())
 
     def changed(self, settling: ReplyEdits) -> bytes:
@@ -208,7 +208,7 @@ def read_response(body: bytes) -> ResponseReply | None:
 
 @dataclass
 class ResponseTranscript:
-    """A `Transcript` of a response; the event that ends it brings the response as a whole.
+    """A `ReplyStream` of a response; the event that ends it brings the response as a whole.
 
     The verdict is put into that event, so that a client meets no event that it does not know.
     """
@@ -219,7 +219,7 @@ class ResponseTranscript:
     failed: bool = False
 
     def note(self, data: bytes) -> None:
-        """Note the data of an event; what cannot be read is nothing to verify."""
+        """Note the data of an event; unreadable data are nothing to verify."""
         event = read_data(data)
         if event is None:
             return
@@ -243,19 +243,19 @@ class ResponseTranscript:
         return {ONLY: "".join(texts)} if self.texts else {}
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         if b'"response.completed"' not in data and b'"response.incomplete"' not in data:
             return False  # each event is looked at before it goes on
         return _kind(read_data(data)) in _ENDING
 
     def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
-        """Return the events; of an answer that is withheld, those before it was begun."""
+        """Return the events; of an answer that is withheld, those before its start."""
         for event in kept:
             if not settling.withheld or _kind(read_data(data_of(event))) in _OPENING:
                 yield event
 
     def closing(self, settling: ReplyEdits, end: bytes) -> bytes:
-        """Return what is to be said as a message of its own, then `end` with the verdict in it."""
+        """Return the remarks as a message of its own, then `end` with the verdict in it."""
         events = EventSplitter()
         first, *rest = [*events.feed(end), events.rest()]
         try:
@@ -289,7 +289,7 @@ def _closing(event: bytes, settling: ReplyEdits) -> bytes:
 
 
 def _speaking(said: str, index: int, since: int) -> Iterator[dict[str, Any]]:
-    """Yield the events by which a message comes to be at a place of the output."""
+    """Yield the events that add a message at a place of the output."""
     item, part = spoken(said), _part(said)
     where = {"item_id": _OUR_ID, "output_index": index, "content_index": 0}
     steps: list[tuple[str, dict[str, Any]]] = [
@@ -308,7 +308,7 @@ def _speaking(said: str, index: int, since: int) -> Iterator[dict[str, Any]]:
 
 
 def spoken(text: str) -> dict[str, Any]:
-    """Return a message of ours as an item of the output."""
+    """Return a message of the proxy as an item of the output."""
     return {
         "type": "message",
         "id": _OUR_ID,

@@ -1,4 +1,4 @@
-"""The routes of the proxy, and how a request goes through it."""
+"""Routes of the proxy, and the way of a request through it."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ ALIVE_S = 5.0
 
 
 class WholeReply(Protocol):
-    """A reply in one piece: its texts by the index of their choice.
+    """Reply in one piece: its texts by the index of their choice.
 
-    `calling` are those that call tools, `cut_off` those that ended at the model's limit on tokens.
+    `calling` are the choices that call tools, `cut_off` the ones that ended at the limit on tokens.
     """
 
     @property
@@ -74,13 +74,13 @@ class WholeReply(Protocol):
     def cut_off(self) -> frozenset[int]: ...  # noqa: D102 -- see above
 
     def changed(self, settling: ReplyEdits) -> bytes:
-        """Return the reply with what was settled, and with the verdict."""
+        """Return the reply with the edits, and with the verdict."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the requests, replies and streams of one address are read."""
+    """Parsers of the requests, replies and streams of one address."""
 
     path: str
     turns: Callable[[Mapping[str, Any]], Turns]
@@ -105,10 +105,10 @@ def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
 
     `verifier` is open as long as the application runs; requests change `policy` (default: its own).
     Of whole `settings`, the blocks `verification` and `hallucination` hold for the answers, too,
-    except `on_failure` and `max_retries`, for which the block `proxy` has its own.
-    `dependencies` hold for each route. `forward_authorization` says, or says of a request, whether
-    its header `Authorization` is for the upstream: not where that holds a key of this service.
-    `shed` is told of each answer that is left unverified for `max_concurrent_checks`.
+    except `on_failure` and `max_retries`, for which the block `proxy` has its own. `dependencies`
+    hold for each route. `forward_authorization` is true, or returns true for a request, if its
+    header `Authorization` is for the upstream: not where that holds a key of this service. `shed`
+    is called for each answer that is left unverified for `max_concurrent_checks`.
     `ConfigurationError` if the upstream's address is none.
 
         app.include_router(build_proxy_router(verifier, settings))
@@ -146,7 +146,7 @@ def build_proxy_router(  # noqa: PLR0913 -- what a host decides about its proxy
 
 @dataclass(frozen=True, slots=True)
 class _Proxy:
-    """What all requests have in common."""
+    """State shared by all requests."""
 
     upstream: Upstream
     checking: ChoiceVerifier
@@ -203,7 +203,7 @@ class _Proxy:
 
 @dataclass(frozen=True, slots=True)
 class _Exchange:
-    """One request, and what becomes of the reply to it."""
+    """One request, and the handling of the reply to it."""
 
     proxy: _Proxy
     request: Request
@@ -297,7 +297,7 @@ class _Exchange:
 async def _until(work: asyncio.Task[Any], *, apart: bool) -> AsyncIterator[bytes]:
     """Yield comments until the work is done; it ends with its reader.
 
-    `apart` says that the last event, which is out, was never ended.
+    `apart` is true if the last event, which is out, was never ended.
     """
     try:
         while not (await asyncio.wait({work}, timeout=ALIVE_S))[0]:
@@ -306,7 +306,7 @@ async def _until(work: asyncio.Task[Any], *, apart: bool) -> AsyncIterator[bytes
         work.cancel()
 
 
-# --- what goes back as it came ---------------------------------------------------------------
+# --- replies passed on unchanged --------------------------------------------------------------
 
 
 async def _relayed(reply: Upstreams) -> Response:

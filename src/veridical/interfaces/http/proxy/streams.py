@@ -1,4 +1,4 @@
-"""A reply in pieces (server-sent events): passed on as it comes, its texts put together aside."""
+"""Reply in pieces (server-sent events): passed on as it comes, its texts assembled aside."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DONE = b"[DONE]"
 
 
 class EventSplitter:
-    """Cuts bytes into events; together the events are those bytes."""
+    """Splitter of bytes into events; together the events are the same bytes."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -41,7 +41,7 @@ class EventSplitter:
         self._seen = max(len(self._rest) - 3, 0)
 
     def rest(self) -> bytes:
-        """Return what is left at the end."""
+        """Return the bytes left at the end."""
         rest, self._rest = self._rest, b""
         return rest
 
@@ -62,10 +62,10 @@ def read_data(data: bytes) -> dict[str, Any] | None:
 
 
 class ReplyStream(Protocol):
-    """What a stream has said so far, and how it is ended.
+    """State of a stream: its texts so far, and the events that end it.
 
-    `calling` are the choices that call tools, `cut_off` those that ended at the model's limit on
-    tokens; `failed` says that it told of an error.
+    `calling` are the choices that call tools, `cut_off` the ones that ended at the model's limit on
+    tokens; `failed` is true after an error event.
     """
 
     calling: set[int]
@@ -73,7 +73,7 @@ class ReplyStream(Protocol):
     failed: bool
 
     def note(self, data: bytes) -> None:
-        """Note the data of an event; what cannot be read is nothing to verify."""
+        """Note the data of an event; unreadable data are nothing to verify."""
         ...
 
     def whole(self) -> dict[int, str]:
@@ -81,15 +81,15 @@ class ReplyStream(Protocol):
         ...
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         ...
 
     def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
-        """Return those of the events held back that may be seen."""
+        """Return the visible ones of the events held back."""
         ...
 
     def closing(self, settling: ReplyEdits, end: bytes) -> bytes:
-        """Return the events that end the stream: what is to be added, the verdict, and `end`."""
+        """Return the events that end the stream: the additions, the verdict, and `end`."""
         ...
 
 
@@ -104,7 +104,7 @@ class ChatReplyStream:
     failed: bool = False
 
     def note(self, data: bytes) -> None:
-        """Note the data of an event; what cannot be read is nothing to verify."""
+        """Note the data of an event; unreadable data are nothing to verify."""
         chunk = read_data(data)
         if chunk is None:
             return
@@ -128,11 +128,11 @@ class ChatReplyStream:
         return {index: "".join(parts) for index, parts in self.texts.items()}
 
     def ends(self, data: bytes) -> bool:
-        """Say whether the data are of the event that ends the stream."""
+        """Return whether the data are of the event that ends the stream."""
         return data.startswith(DONE)
 
     def shown(self, kept: Iterable[bytes], settling: ReplyEdits) -> Iterator[bytes]:
-        """Return the events without those of choices that are withheld."""
+        """Return the events without the withheld choices."""
         hidden = settling.withheld
         for event in kept:
             shown = _without(event, hidden) if hidden else event
@@ -152,7 +152,7 @@ class ChatReplyStream:
         finish: str | None = None,
         verdict: Any = None,  # noqa: ANN401 -- JSON
     ) -> bytes:
-        """Return an event of ours: more text for choices, and the verdict if there is one.
+        """Return an event of the proxy: more text for choices, and the verdict if there is one.
 
         There is always a choice in it: clients look at the first one without asking.
         """
@@ -177,13 +177,13 @@ def _choices(chunk: Mapping[str, Any]) -> list[Any]:
 
 
 def _index(choice: object, number: int) -> int:
-    """Return the index of a choice: what it says, else its place."""
+    """Return the index of a choice: the stated one, else its place."""
     index = choice.get("index", number) if isinstance(choice, dict) else number
     return index if isinstance(index, int) else number
 
 
 def _without(event: bytes, hidden: Collection[int]) -> bytes:
-    """Return an event without those choices; b"" if nothing is left, or it cannot be read."""
+    """Return an event without these choices; b"" if nothing is left, or it cannot be read."""
     data = data_of(event)
     chunk = read_data(data)
     if chunk is None:
@@ -197,9 +197,9 @@ def _without(event: bytes, hidden: Collection[int]) -> bytes:
 
 @dataclass
 class BufferedStream:
-    """One stream that was listened to; `kept` are the events that were held back.
+    """Stream that was read; `kept` are the events that were held back.
 
-    `end` is the event that ends it, and what comes behind that; a `loose` stream has no such event,
+    `end` is the event that ends it, and anything behind that; a `loose` stream has no such event,
     and its last one is not ended by a blank line.
     """
 
@@ -211,7 +211,7 @@ class BufferedStream:
 
     @property
     def unusable(self) -> bool:
-        """Whether it is no answer in text."""
+        """True if it is no answer in text."""
         return self.broke_off or self.transcript.failed or bool(self.transcript.calling)
 
     def closing(self, settling: ReplyEdits) -> bytes:
@@ -247,13 +247,13 @@ class BufferedStream:
             await reply.aclose()
 
     def _note_end(self, event: bytes) -> None:
-        """Keep the event that ends the stream, or what comes behind it."""
+        """Keep the event that ends the stream, or anything behind it."""
         if not self.end:
             self.transcript.note(data_of(event))
         self.end += event
 
 
 def error_event(message: str, code: str) -> bytes:
-    """Return an event that tells clients of an error, as they expect it in a stream."""
+    """Return an error event in the form that clients expect in a stream."""
     error = {"message": message, "type": "upstream_error", "param": None, "code": code}
     return b"data: " + dumped({"error": error}).encode() + b"\n\n"

@@ -1,4 +1,4 @@
-"""The service behind the proxy. Where it is, the settings say, never a request."""
+"""Service behind the proxy. Its address comes from the settings, never from a request."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ RETURNED_PREFIXES = ("openai-", "x-ratelimit-")
 """Headers of a reply that the client gets to see."""
 
 BYTES = "latin-1"
-"""The characters of a header are its bytes; what they mean is between client and upstream."""
+"""The characters of a header are its bytes; their meaning is between client and upstream."""
 
 CONNECT_S = 10.0
 
 
 class UpstreamError(Exception):
-    """There is no reply; `status` and `code` are for the client."""
+    """Error for a missing reply; `status` and `code` are for the client."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class UpstreamError(Exception):
 
 
 class Upstream:
-    """Sends requests on. With an `api_key` that is sent, else, if allowed, the client's own."""
+    """Client of the upstream. It sends its `api_key`, else, if allowed, the client's own."""
 
     def __init__(self, settings: ProxySettings) -> None:
         url = settings.upstream_url
@@ -72,7 +72,7 @@ class Upstream:
     ) -> Response:
         """Return the reply, its body still to be read, and to be closed.
 
-        `authorization` says whether the client's own key may go on.
+        `authorization` is true if the client's own key may go on.
 
         `UpstreamError` if there is none.
         """
@@ -133,7 +133,7 @@ class Upstream:
 
 
 def returned(headers: Headers) -> dict[str, str]:
-    """Return those headers of a reply that the client gets to see, byte for byte."""
+    """Return the headers of a reply that the client gets to see, byte for byte."""
     kept: dict[str, str] = {}
     for raw_name, raw_value in headers.raw:
         name, value = raw_name.decode(BYTES).lower(), raw_value.decode(BYTES)

@@ -1,4 +1,4 @@
-"""Wrappers around any backend or text model, each one itself; `wrap` puts them in order."""
+"""Wrappers around any backend or text model, with the same protocol; `wrap` puts them in order."""
 
 from veridical.pipeline.inference.wrappers.breaker import Breaker, Circuit
 from veridical.pipeline.inference.wrappers.budget import CostLimit

@@ -1,7 +1,7 @@
-"""What the wrappers share: asking what is wrapped safely, whole or in pieces.
+"""Shared parts of the wrappers: safe queries to the wrapped object, whole or in pieces.
 
-They go around backends, and around text models, which `texts` presents to them as one: what is
-asked is a `Query` or a `TextRequest`, what comes back an `Estimate` or a `Generated`.
+They wrap backends, and text models, which `texts` presents to them as backends: a query is a
+`Query` or a `TextRequest`, a result an `Estimate` or a `Generated`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PROMPT_TOKENS = 200
-"""Tokens that instructions, fences and the answer add to the texts of a query, about."""
+"""Estimate of the tokens that instructions, fences and the answer add to the texts of a query."""
 
 _BYTES_PER_TOKEN = 4
 
@@ -49,11 +49,11 @@ I_co = TypeVar("I_co", covariant=True)
 
 
 class Estimates(Protocol[Q_contra, R_co, I_co]):
-    """What wrappers go around, and are themselves."""
+    """Protocol of everything that estimates queries: backends and their wrappers."""
 
     @property
     def info(self) -> I_co:
-        """What it says of itself."""
+        """Metadata of the backend or text model."""
         ...
 
     async def estimate(self, queries: Sequence[Q_contra]) -> Sequence[R_co | Unmeasured]:
@@ -62,19 +62,19 @@ class Estimates(Protocol[Q_contra, R_co, I_co]):
 
 
 class Wrapper(Generic[Q, R, I]):
-    """A backend around another, which it speaks as; `wrapped` is the one inside."""
+    """Backend around another one, with its metadata; `wrapped` is the inner one."""
 
     def __init__(self, backend: Estimates[Q, R, I]) -> None:
         self.wrapped = backend
 
     @property
     def info(self) -> I:
-        """What the wrapped one says of itself."""
+        """Metadata of the wrapped object."""
         return self.wrapped.info
 
     @property
     def estimators(self: Wrapper[Query, Estimate, BackendInfo]) -> frozenset[Estimator]:
-        """The estimators that estimates of the wrapped backend may come from."""
+        """Estimators that estimates of the wrapped backend may come from."""
         return estimators_of(self.wrapped)
 
 
@@ -109,7 +109,7 @@ async def safe_estimate(
 
 
 def log_failure(info: object, error: Exception, queries: int) -> None:
-    """Log that a backend or a text model broke: which, the error's type, how much was asked."""
+    """Log the failure of a backend or text model: its name, the error's type, number of queries."""
     name = getattr(info, "name", "unknown")
     fields = {"backend": name, "error": type(error).__name__, "queries": queries}
     log_event(logger, logging.WARNING, "backend_failed", fields)
@@ -118,7 +118,7 @@ def log_failure(info: object, error: Exception, queries: int) -> None:
 def batches_by_context(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
     """Return the positions of the queries, in pieces of at most `size`, each one request.
 
-    A request carries queries on one context: those on different ones never share a piece.
+    A request carries queries on one context: different contexts never share a piece.
     """
     groups: dict[object, list[int]] = {}
     for position, query in enumerate(queries):
@@ -131,7 +131,7 @@ def batches_by_context(queries: Sequence[Query | TextRequest], size: int) -> lis
 
 
 def _shared(query: Query | TextRequest) -> object:
-    """Return what queries of one request have in common."""
+    """Return the common part of the queries of one request."""
     return (query.context, query.question) if isinstance(query, Query) else query.user
 
 
@@ -169,7 +169,7 @@ async def run_bounded(
 
 
 def estimated_usage(query: Query | TextRequest) -> Usage:
-    """Return about how many tokens a request takes, at most: a text may be as long as allowed."""
+    """Return an upper estimate of the usage of a request: a text may be as long as allowed."""
     if isinstance(query, Query):
         return Usage(_tokens(query.claim, query.context, query.question or ""), 1)
     schema = "" if query.schema is None else json.dumps(query.schema, default=str)
@@ -177,7 +177,7 @@ def estimated_usage(query: Query | TextRequest) -> Usage:
 
 
 def estimated_tokens(query: Query | TextRequest) -> int:
-    """Return about how many tokens a request takes, those of a text that it writes included."""
+    """Return an estimate of the tokens of a request, including a text that it writes."""
     usage = estimated_usage(query)
     # The one word that answers a query is in `PROMPT_TOKENS`.
     written = 0 if isinstance(query, Query) else usage.output_tokens
@@ -185,7 +185,7 @@ def estimated_tokens(query: Query | TextRequest) -> int:
 
 
 def _tokens(*texts: str) -> int:
-    """Return about how many tokens texts have in a prompt.
+    """Return an estimate of the tokens of texts in a prompt.
 
     A token is four bytes of UTF-8: four letters of English, and about one character of a script
     that is written without spaces, of which four characters are more than one token.

@@ -1,4 +1,4 @@
-"""A circuit breaker: a service that is down is left alone for a while."""
+"""Circuit breaker: a service that is down is left alone for a while."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPEN = "circuit open"
-"""The `detail` of what was not asked because the circuit is open."""
+"""`detail` of queries that were not asked because the circuit is open."""
 
 _DOWN = frozenset({UnmeasuredReason.TIMEOUT, UnmeasuredReason.BACKEND_ERROR})
 
 
 class Circuit(StrEnum):
-    """Whether calls go through: all, none, or one on trial."""
+    """State of the circuit: all calls pass, none, or one on trial."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -31,7 +31,7 @@ class Circuit(StrEnum):
 
 
 class Breaker(Wrapper[Q, R, I]):
-    """Stops asking after `failures` failing calls in a row, and tries one call after `reset_s`.
+    """Wrapper that stops after `failures` failing calls in a row, with a trial after `reset_s`.
 
     A call fails if nothing in it is measured, for timeouts and errors alone: a service that limits
     rates or answers badly is up. While the circuit is open, queries are `Unmeasured` at once, with
@@ -55,7 +55,7 @@ class Breaker(Wrapper[Q, R, I]):
 
     @property
     def state(self) -> Circuit:
-        """Whether calls go through now."""
+        """State of the circuit now."""
         if self._failures < self._limit:
             return Circuit.CLOSED
         waited = monotonic() - self._opened >= self._reset_s
@@ -84,7 +84,7 @@ class Breaker(Wrapper[Q, R, I]):
         return measured
 
     def _admit(self) -> tuple[Unmeasured | None, bool]:
-        """Return why a call may not go through, if it may not, and whether it is the trial."""
+        """Return the reason to refuse a call, None if it may pass, and whether it is the trial."""
         with self._lock:
             state = self.state
             if state is Circuit.CLOSED:

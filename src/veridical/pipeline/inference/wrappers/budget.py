@@ -1,4 +1,4 @@
-"""A bound on cost that stops before it would be exceeded."""
+"""Bound on cost that stops before it would be exceeded."""
 
 from __future__ import annotations
 
@@ -42,27 +42,27 @@ _WAIT_S = 0.02
 
 @dataclass(frozen=True, slots=True)
 class _Hold:
-    """What a query is priced at, and what is put aside for it."""
+    """Price of a query, and the amount reserved for it."""
 
     price: float
     amount: float
 
 
 class CostLimit(Wrapper[Q, R, I]):
-    """Asks only as long as the cost stays within `max_cost_usd`, over the life of this object.
+    """Wrapper that asks only as long as the cost stays within `max_cost_usd` over its lifetime.
 
     `price` gives the US dollars that a request of such a usage costs with this backend, None if it
-    is not known: then nothing is asked. `most` says what a query may take at most. The price of all
-    that is put aside before a query goes out, and settled by what the estimate, or a failure that
-    was `BilledFailure`, says it cost. Where neither says it, and where a reply was late or
-    malformed and may have been billed, the price counts; a query that failed otherwise is free.
+    is not known: then nothing is asked. `most` is the maximum usage of a query. The price of all
+    that is reserved before a query goes out, and settled by the cost in the estimate, or in a
+    `BilledFailure`. Where neither states it, and where a reply was late or malformed and may have
+    been billed, the price counts; a query that failed otherwise is free.
 
-    What is not covered until others are settled waits for them. As long as `most` is not certain,
-    one query goes at a time.
+    Queries that are not covered until others are settled wait for them. As long as `most` is not
+    certain, one query goes at a time.
 
-    Tokens are estimated from the lengths of the texts, those of a text to be written are as many as
-    it may have; once a query has cost more than it is priced at, more is put aside for all, by the
-    greatest ratio seen.
+    Tokens are estimated from the lengths of the texts, and for a text to be written from its
+    maximum; once a query has cost more than its price, more is reserved for all, by the greatest
+    ratio seen.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class CostLimit(Wrapper[Q, R, I]):
         return measured
 
     def _priced(self, usage: Usage) -> float | None:
-        """Return what a query may cost at most, by what is known of the backend by now."""
+        """Return the maximum cost of a query, by present knowledge of the backend."""
         most = self._most()
         output_tokens = usage.output_tokens + most.further_output_tokens
         price = self._price(replace(usage, output_tokens=output_tokens))
@@ -133,7 +133,7 @@ class CostLimit(Wrapper[Q, R, I]):
         return price * most.requests
 
     def _hold(self, prices: Mapping[int, float | None]) -> tuple[dict[int, _Hold], bool]:
-        """Put aside the prices of queries; say whether more may be covered once others are settled.
+        """Reserve the prices of queries; return True if more may be covered after others settle.
 
         They are as many as the budget covers, but one at a time as long as `most` is not certain.
         """
@@ -154,7 +154,7 @@ class CostLimit(Wrapper[Q, R, I]):
             return held, later and self._under_way > 0
 
     def _settle(self, hold: _Hold, measurement: R | Unmeasured, price: float | None) -> None:
-        """Count what a query has cost; `price` is what it is priced at by now."""
+        """Book the cost of a query; `price` is its present price."""
         cost = _cost(measurement, hold.amount)
         with self._lock:
             self._under_way -= 1
@@ -167,7 +167,7 @@ class CostLimit(Wrapper[Q, R, I]):
 
 
 def _cost(measurement: Estimate | Generated | Unmeasured, held: float) -> float:
-    """Return what a query has cost; as much as was held for it where nobody says."""
+    """Return the cost of a query; the amount reserved for it where it is not stated."""
     cost: float | None
     if isinstance(measurement, BilledFailure):
         cost = measurement.cost_usd

@@ -1,4 +1,4 @@
-"""What was measured before is not measured again."""
+"""Cache of measurements."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _numbers = itertools.count()
 
 @dataclass(slots=True)
 class _InFlight(Generic[R]):
-    """A query that is being asked; who wants the same waits for it.
+    """Query that is being asked; callers with the same query wait for it.
 
-    `measurement` stays None if whoever asked was cancelled or could not ask.
+    `measurement` stays None if the asking caller was cancelled or could not ask.
     """
 
     done: anyio.Event = field(default_factory=anyio.Event)
@@ -38,14 +38,14 @@ class _InFlight(Generic[R]):
 
 
 class CachingWrapper(Wrapper[Q, R, I], ABC):
-    """Answers from a store what it has seen within `ttl_s` seconds.
+    """Wrapper that answers from a store the queries of the last `ttl_s` seconds.
 
-    Subclasses say what a query's key is, and how a result is written down. Only results are kept,
-    never failures. Equal queries at the same time, in one batch or in
-    several tasks of an event loop, are asked once (single flight); who waited gets the result as if
-    it had been kept, since it cost nothing more. A store that fails is one that knows nothing.
+    Subclasses define a query's key, and the stored form of a result. Only results are kept, never
+    failures. Equal queries at the same time, in one batch or in several tasks of an event loop, are
+    asked once (single flight); waiting callers get the result as if it had been kept, since it cost
+    nothing more. A store that fails counts as empty.
 
-    `hits` counts queries that were answered without asking, `misses` those put to the backend.
+    `hits` counts queries that were answered without asking, `misses` queries put to the backend.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
 
     @property
     def errors(self) -> int:
-        """How often the store failed or held something unreadable."""
+        """Number of failures of the store and of unreadable values in it."""
         return self._store.errors + self._damaged
 
     @property
     def hit_rate(self) -> float | None:
-        """The share of queries that were answered without asking; None before the first."""
+        """Share of queries that were answered without asking; None before the first."""
         total = self.hits + self.misses
         return self.hits / total if total else None
 
@@ -93,7 +93,7 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
         """Return a result as one that cost nothing more."""
 
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
-        """Return what is known, and ask the backend for the rest."""
+        """Return known results, and ask the backend for the rest."""
         keys = self.keys(queries)
         wanted = dict(zip(keys, queries, strict=True))
         found: dict[bytes, R | Unmeasured] = {}
@@ -113,7 +113,7 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
     async def _lead(
         self, own: dict[bytes, Q], found: dict[bytes, R | Unmeasured], asked: set[bytes]
     ) -> None:
-        """Look queries up, or ask; meanwhile others who want the same wait."""
+        """Look queries up, or ask; meanwhile other callers of the same queries wait."""
         if not own:
             return
         flights = self._in_flight()
@@ -176,22 +176,22 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
 
 
 class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
-    """Keeps estimates; those that cost nothing more have `cached` set.
+    """Cache of estimates; an estimate that cost nothing more has `cached` set.
 
     Keys are hashes of the backend's identity and of the texts, values are numbers: no text is
     stored.
     """
 
     def keys(self, queries: Sequence[Query]) -> list[bytes]:
-        """See `keys_of`."""
+        """Return the result of `keys_of`."""
         return keys_of(self.info, queries)
 
     def written(self, result: Estimate) -> bytes | None:
-        """See `encode`."""
+        """Return the result of `encode`."""
         return encode(result)
 
     def read(self, value: bytes) -> Estimate | None:
-        """See `decode`."""
+        """Return the result of `decode`."""
         return decode(value)
 
     def again(self, result: Estimate) -> Estimate:
@@ -200,7 +200,7 @@ class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
 
 
 def keys_of(info: BackendInfo, queries: Sequence[Query]) -> list[bytes]:
-    """Return the 32-byte key of each query: a hash of what decides about its estimate."""
+    """Return the 32-byte key of each query: a hash of everything that affects its estimate."""
     origin = b"".join(map(digest_of, (info.name, info.model, info.estimator, info.fingerprint)))
     digests: dict[str, bytes] = {}  # a context is hashed once for all its claims
 
@@ -226,7 +226,7 @@ _ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 def encoded(values: Mapping[str, object]) -> bytes | None:
-    """Return values as JSON, floats to the last bit; None if they hold what JSON has not."""
+    """Return values as JSON, floats to the last bit; None if they cannot be JSON."""
     try:
         return _ENCODER.encode(values).encode()
     except (TypeError, ValueError):  # a number of some library that a backend left in
@@ -237,7 +237,7 @@ _NAMES = tuple(f.name for f in fields(Estimate) if f.name not in {"cached", "sta
 
 
 def encode(estimate: Estimate) -> bytes | None:
-    """Return an estimate as JSON, floats to the last bit; None if it holds what JSON has not."""
+    """Return an estimate as JSON, floats to the last bit; None if it cannot be JSON."""
     return encoded({name: getattr(estimate, name) for name in _NAMES})
 
 
@@ -253,7 +253,7 @@ def decode(value: bytes) -> Estimate | None:
 
 
 def _well_typed(estimate: Estimate) -> bool:
-    """Say whether the fields that `Estimate` does not look at are of their types."""
+    """Return whether the fields that `Estimate` does not check are of their types."""
     return (
         isinstance(estimate.model, str)
         and isinstance(estimate.fingerprint, str)

@@ -1,4 +1,4 @@
-"""A backend read as a user's own feedback says."""
+"""Backend with the calibration of a user's own feedback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str) -> Mapping[str, Recalibration]:
-    """Return what a calibration file holds; `ConfigurationError` if it is none."""
+    """Return the content of a calibration file; `ConfigurationError` if it is none."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -31,9 +31,9 @@ def read(path: str) -> Mapping[str, Recalibration]:
 
 
 class Calibrated:
-    """A backend with another support threshold and temperature; goes around all other wrappers.
+    """Backend with another support threshold and temperature; the outermost wrapper.
 
-    Around the cache, too: that keeps what the backend said, however it is read.
+    It wraps the cache, too: that keeps the backend's own estimates, however they are read.
     """
 
     def __init__(self, backend: Backend, recalibration: Recalibration) -> None:
@@ -42,12 +42,12 @@ class Calibrated:
 
     @property
     def info(self) -> BackendInfo:
-        """What the backend says of itself, with the threshold in force."""
+        """Metadata of the backend, with the threshold in force."""
         return self.recalibration.applied(self.wrapped.info)
 
     @property
     def estimators(self) -> frozenset[Estimator]:
-        """The estimators that estimates may come from."""
+        """Estimators that estimates may come from."""
         return estimators_of(self.wrapped)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:

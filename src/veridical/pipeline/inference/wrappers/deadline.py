@@ -1,4 +1,4 @@
-"""A bound on the time of a call; what is back by then is kept."""
+"""Bound on the time of a call; results that are back by then are kept."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Deadline(Wrapper[Q, R, I]):
-    """Gives each call of `estimate` at most `seconds`.
+    """Wrapper that gives each call of `estimate` at most `seconds`.
 
-    A batch is asked in pieces of `batch` queries, `at_once` of them at a time: what is back in time
-    is kept, the rest is `Unmeasured` (timeout). The bound holds as far as the backend can be
-    cancelled: a step that runs in a thread is finished first.
+    A batch is asked in pieces of `batch` queries, `at_once` of them at a time: results that are
+    back in time are kept, the rest is `Unmeasured` (timeout). The bound holds as far as the backend
+    can be cancelled: a step that runs in a thread is finished first.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Deadline(Wrapper[Q, R, I]):
         self._at_once = at_once
 
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
-        """Return what is measured in time; the rest is `Unmeasured` (timeout)."""
+        """Return the measurements made in time; the rest is `Unmeasured` (timeout)."""
         late = Unmeasured(UnmeasuredReason.TIMEOUT, f"no answer within {self._seconds:g} s")
         found: list[R | Unmeasured] = [late] * len(queries)
 

@@ -45,7 +45,7 @@ _numbers = itertools.count()
 
 @dataclass(slots=True)
 class Entry:
-    """An amount that counts from `start` on, for as long as the window is."""
+    """Amount that counts from `start` on, for as long as the window is."""
 
     start: float
     amount: int
@@ -64,7 +64,7 @@ class RateWindow:
         self._used = 0  # the sum of the entries' amounts: adding up each time would be slow
 
     def earliest(self, amount: int, now: float) -> float:
-        """Return from when on an amount fits, not before anything that is booked."""
+        """Return the earliest start at which an amount fits, not before anything that is booked."""
         if self._limit is None:
             return now
         self._forget(now)
@@ -89,7 +89,7 @@ class RateWindow:
         return entry
 
     def correct(self, entry: Entry, amount: int, now: float) -> None:
-        """Count another amount than was booked, as far as the entry still counts."""
+        """Replace the amount of an entry, as far as the entry still counts."""
         if self._limit is not None and entry.start > now - self._period_s:
             self._forget(now)
             self._used += amount - entry.amount
@@ -104,14 +104,14 @@ class RateWindow:
 
 
 class RateLimited(Wrapper[Q, R, I]):
-    """Holds requests back until the service's limits allow them.
+    """Wrapper that holds requests back until the service's limits allow them.
 
     A request carries up to `batch` queries. At most `concurrency` are under way in an event loop;
     at most `requests_per_minute` start in any minute, with at most `tokens_per_minute`, estimated
-    from the lengths of the texts and corrected by what the estimates say. None bounds nothing. When
-    the service says when to come back, all wait until then. Who would wait longer than `max_wait_s`
-    is `Unmeasured` (rate limited), with the wait as `retry_after_s` if it can be told;
-    `slot_wait_s` bounds the wait for one of the `concurrency` slots instead, if it is given.
+    from the lengths of the texts and corrected by the usage in the estimates. None bounds nothing.
+    When the service says when to come back, all wait until then. A query that would wait longer
+    than `max_wait_s` is `Unmeasured` (rate limited), with the wait as `retry_after_s` if it can be
+    told; `slot_wait_s` bounds the wait for one of the `concurrency` slots instead, if it is given.
     """
 
     def __init__(  # noqa: PLR0913 -- one option a limit
@@ -216,7 +216,7 @@ class RateLimited(Wrapper[Q, R, I]):
             return self._requests.book(1, start), self._tokens.book(tokens, start)
 
     def _settle(self, booked: tuple[Entry, Entry], measured: list[R | Unmeasured] | None) -> None:
-        """Count what was really used."""
+        """Book the actual usage."""
         request, tokens = booked
         with self._lock:
             now = monotonic()
@@ -248,7 +248,7 @@ def _asked(measured: Sequence[Estimate | Generated | Unmeasured]) -> float:
 
 
 def _not_sent(measurement: Estimate | Generated | Unmeasured) -> bool:
-    """Say whether a query was stopped on this side, by an open circuit or a spent budget."""
+    """Return whether a query was stopped on this side, by an open circuit or a spent budget."""
     return isinstance(measurement, Unmeasured) and (
         measurement.reason is UnmeasuredReason.DISABLED or measurement.detail == OPEN
     )

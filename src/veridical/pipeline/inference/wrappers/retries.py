@@ -1,7 +1,7 @@
-"""Asking again for what failed for the moment.
+"""Retries of queries with transient failures.
 
 The wait is one line of arithmetic over values; retry libraries repeat a whole call on exceptions,
-whereas here a part of a batch is asked again because of what it came to.
+whereas here a part of a batch is asked again because of its results.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _GRACE_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """How often to ask, and how long to wait in between.
+    """Number of attempts, and the waits between them.
 
     `attempts` counts the first one; `first_wait_s` doubles with each; `total_wait_s` bounds the sum
     of all waits of one call.
@@ -72,8 +72,8 @@ class Backoff:
     def wait_s(self, attempt: int, asked_s: float | None, chance: float) -> float:
         """Return the seconds to wait after failing attempt number `attempt`, counted from 1.
 
-        `asked_s` is what the service asked for: never less than that. `chance` in [0, 1) spreads
-        callers that failed together.
+        `asked_s` is the wait that the service asked for: never less than that. `chance` in [0, 1)
+        spreads callers that failed together.
         """
         doubled = min(_CAP_S, self.first_wait_s * 2.0 ** min(attempt - 1, 30))
         if asked_s is None:
@@ -85,10 +85,10 @@ _NOTHING = Taken()
 
 
 class Retries(Wrapper[Q, R, I]):
-    """Asks again, after a wait with jitter, for queries that failed for a transient reason.
+    """Wrapper that asks again, after a wait with jitter, for transient failures.
 
-    What is measured, and what failed for good, is kept. A service that asks for more patience than
-    is left is not asked again: its `retry_after_s` is handed on. `asked_again` counts queries.
+    Measurements and permanent failures are kept. A service that asks for more patience than is left
+    is not asked again: its `retry_after_s` is handed on. `asked_again` counts queries.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Retries(Wrapper[Q, R, I]):
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return the first measurement of each query, or else its last failure.
 
-        A measurement carries what the attempts before it took.
+        A measurement carries the usage of the attempts before it.
         """
         found = await safe_estimate(self.wrapped, queries)
         before = dict.fromkeys(range(len(queries)), _NOTHING)
@@ -120,7 +120,7 @@ class Retries(Wrapper[Q, R, I]):
             wait = self._backoff.wait_s(attempt, asked, self._chance())
             if asked is None and wait > left:
                 break
-            wait = min(wait, left)  # what was asked for fits; its jitter may not
+            wait = min(wait, left)  # the requested wait fits; its jitter may not
             patience -= wait
             await anyio.sleep(wait)
             if not await self._ask_again(queries, again, found, before):
@@ -134,17 +134,17 @@ class Retries(Wrapper[Q, R, I]):
         found: list[R | Unmeasured],
         before: dict[int, Taken],
     ) -> bool:
-        """Ask for some queries, put what comes into `found`; say whether to go on.
+        """Ask for some queries, put the results into `found`; return whether to go on.
 
-        What the failures took that were there is added to `before`.
+        The usage of the previous failures is added to `before`.
         """
         self.asked_again += len(again)
-        # Just before a deadline around this call would throw away what is measured already.
+        # Just before a deadline around this call would throw away the measurements made already.
         with anyio.move_on_after(max(0.0, _time_left() - _GRACE_S)) as scope:
             try:
                 measured = await safe_estimate(self.wrapped, [queries[i] for i in again])
             except VeridicalError:
-                return False  # it can no longer be used; what it has measured still holds
+                return False  # it can no longer be used; its measurements still hold
             for i, measurement in zip(again, measured, strict=True):
                 before[i] += taken(found[i])
                 found[i] = measurement
@@ -152,7 +152,7 @@ class Retries(Wrapper[Q, R, I]):
 
 
 def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -> bool:
-    """Say whether a query may do better if it is asked again within `left` seconds."""
+    """Return whether a query may do better if it is asked again within `left` seconds."""
     if not isinstance(measurement, Unmeasured) or measurement.reason not in TRANSIENT:
         return False
     if measurement.reason is UnmeasuredReason.BACKEND_ERROR and _REFUSED.match(measurement.detail):
@@ -161,17 +161,17 @@ def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -
 
 
 def _with(before: Taken, found: R | Unmeasured) -> R | Unmeasured:
-    """Return a result that took what the attempts before it did, too."""
+    """Return a result with the usage of the attempts before it added."""
     if before == _NOTHING:
         return found
     if isinstance(found, Unmeasured):
         return BilledFailure.of(found, before + taken(found))
-    if found.cost_usd == 0.0 and before.cost_usd is None:  # what is free was so before
+    if found.cost_usd == 0.0 and before.cost_usd is None:  # a free result was so before
         before = replace(before, cost_usd=0.0)
     if isinstance(found, Estimate):
         both = before + Taken(found.tokens, found.cost_usd)
         return replace(found, tokens=both.tokens, cost_usd=both.cost_usd)
-    # Which of the tokens before were written is not known.
+    # The written share of the earlier tokens is not known.
     cost_usd = (before + Taken(None, found.cost_usd)).cost_usd
     return replace(found, prompt_tokens=None, output_tokens=None, cost_usd=cost_usd)
 

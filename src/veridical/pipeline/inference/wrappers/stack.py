@@ -1,4 +1,4 @@
-"""The wrappers in the order in which they work together."""
+"""Composition of the wrappers in the order in which they work together."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def wrap(
     cache_max_entries: int = MAX_ENTRIES,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
 ) -> Backend:
-    """Return the backend with the wrappers that are asked for; without any, as it is.
+    """Return the backend with the requested wrappers; without any, as it is.
 
-    `Cache` comes first: what is known needs no time, no turn and no money. `cache` is a file,
+    `Cache` comes first: a known result needs no time, no turn and no money. `cache` is a file,
     ":memory:" or a store; `bounds` are the options of `bounded`. `ConfigurationError` for values
     that make no sense.
     """
@@ -67,22 +67,22 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     breaker_reset_s: float = 30.0,
     batch: int = 1,
 ) -> Estimates[Q, R, I]:
-    """Return what is wrapped in all that bounds time, money and haste; without options, as it is.
+    """Return `backend` in the wrappers for the given bounds on time, money and rates.
 
-    From the outside in, and why there:
+    Without options it is returned as it is. From the outside in, with the reason for each place:
 
     - `Deadline` bounds all that follows: waiting for a turn, and asking again, take its time too.
     - `Retries` under it: each attempt waits for its own turn, is paid and counted for itself.
     - `RateLimited` next: only in its turn is a query held against the budget and the circuit, as
       they are by then, so that a queue neither ties up money nor runs on into a service that is
       down.
-    - `CostLimit` puts aside only for what goes out now.
-    - `Breaker` last: it sees what the service does and nothing of the wrappers.
+    - `CostLimit` reserves only the price of the queries that go out now.
+    - `Breaker` last: it sees the service's results and nothing of the wrappers.
 
     `batch` is how many queries on one context a request of this backend carries, and with that the
-    unit of the deadline and the limits; `concurrency` how many requests are under way at once,
-    and `at_once` the same of a backend that sees to it itself. A budget needs `price`; without one
-    every cost is unknown and nothing is asked. `most` says what a query may take at most.
+    unit of the deadline and the limits; `concurrency` how many requests are under way at once, and
+    `at_once` the same of a backend that limits them itself. A budget needs `price`; without one
+    every cost is unknown and nothing is asked. `most` is the maximum usage of a query.
     `ConfigurationError` for values that make no sense.
     """
     if batch < 1:
@@ -106,14 +106,14 @@ def bounded(  # noqa: PLR0913 -- one option a setting, all optional
     if attempts != 1:
         backend = Retries(backend, Backoff(attempts, retry_wait_s, retry_total_wait_s))
     if deadline_s is not None:
-        # Those that wait for another attempt are no requests: more than `at_once` may be needed.
+        # Queries that wait for another attempt are no requests: more than `at_once` may be needed.
         pieces = concurrency or max(_AT_ONCE, at_once or 0)
         backend = Deadline(backend, seconds=deadline_s, batch=batch, at_once=pieces)
     return backend
 
 
 def store_of(cache: str | Path | EstimateStore, max_entries: int) -> EstimateStore:
-    """Return the store of a cache: a file, memory, or one that is there already."""
+    """Return the store of a cache: a file, memory, or an existing store."""
     if cache == MEMORY:
         return MemoryStore(max_entries=max_entries)
     if isinstance(cache, str | Path):

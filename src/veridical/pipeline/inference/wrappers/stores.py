@@ -1,9 +1,9 @@
-"""Where the cache keeps what it knows: an SQLite file that processes share, or memory.
+"""Stores of the cache: an SQLite file that processes share, or memory.
 
 The standard library's sqlite3 does all that is needed in WAL mode. diskcache, the library for this,
-has had no release since 2023 and unpickles what it finds in its folder (CVE-2025-69872).
+has had no release since 2023 and unpickles the content of its folder (CVE-2025-69872).
 
-A store never raises: what goes wrong is counted in `errors`, and then there is nothing in it.
+A store never raises: failures are counted in `errors`, and the store then counts as empty.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_ENTRIES = 200_000
 """About 100 MB of SQLite."""
 
 PAUSE_S = 10.0
-"""How long a database that failed is left alone, so that a lock is not waited for on each call."""
+"""Pause after a failure of a database, so that a lock is not waited for on each call."""
 
 _T = TypeVar("_T")
 
@@ -54,25 +54,25 @@ _EVICT = (
 )
 
 _inherited: list[sqlite3.Connection] = []
-"""Connections that a process was forked with: it may neither use nor close them."""
+"""Connections inherited by a fork: the process may neither use nor close them."""
 
 
 class EstimateStore(Protocol):
-    """Keeps values by key, with the time at which they came."""
+    """Key-value store with the time of each entry."""
 
     errors: int
 
     async def get(self, keys: Sequence[bytes], *, ttl_s: float) -> dict[bytes, bytes]:
-        """Return the values of those keys that are there and younger than `ttl_s`."""
+        """Return the values of the keys that are present and younger than `ttl_s`."""
         ...
 
     async def put(self, values: Mapping[bytes, bytes], *, ttl_s: float) -> None:
-        """Keep values; what is older than `ttl_s`, or too much, goes."""
+        """Keep values; entries older than `ttl_s`, or too many, are removed."""
         ...
 
 
 class MemoryStore:
-    """For tests and short programs: at most `max_entries`, the least recently used go first."""
+    """Store in memory, for tests and short programs: at most `max_entries`, evicted by LRU."""
 
     def __init__(self, *, max_entries: int = 10_000) -> None:
         self._limit = _checked(max_entries)
@@ -81,7 +81,7 @@ class MemoryStore:
         self.errors = 0
 
     async def get(self, keys: Sequence[bytes], *, ttl_s: float) -> dict[bytes, bytes]:
-        """Return the values of those keys that are there and younger than `ttl_s`."""
+        """Return the values of the keys that are present and younger than `ttl_s`."""
         oldest = monotonic() - ttl_s
         found = {}
         with self._lock:
@@ -93,7 +93,7 @@ class MemoryStore:
         return found
 
     async def put(self, values: Mapping[bytes, bytes], *, ttl_s: float) -> None:  # noqa: ARG002
-        """Keep values; what was not used for longest goes. What is too old is never read."""
+        """Keep values; the least recently used are removed. Old ones are never read."""
         now = monotonic()
         with self._lock:
             for key, value in values.items():
@@ -104,7 +104,7 @@ class MemoryStore:
 
 
 class SqliteStore:
-    """A database file that threads and processes may share; opened when first used.
+    """Database file that threads and processes may share; opened when first used.
 
     At most about `max_entries` are kept, the oldest go first. After an error the file is left alone
     for `pause_s`. Work is done in a worker thread.
@@ -117,7 +117,7 @@ class SqliteStore:
         self._limit = _checked(max_entries)
         self._pause_s = pause_s
         self._every = max(1, min(_PRUNE_AT_MOST_EVERY, max_entries // 20))
-        self._since_pruning = self._every  # the first to write prunes what others left
+        self._since_pruning = self._every  # the first to write prunes the entries that others left
         self._resume = float("-inf")
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
@@ -126,7 +126,7 @@ class SqliteStore:
         self.errors = 0
 
     async def get(self, keys: Sequence[bytes], *, ttl_s: float) -> dict[bytes, bytes]:
-        """Return the values of those keys that are there and younger than `ttl_s`."""
+        """Return the values of the keys that are present and younger than `ttl_s`."""
         oldest = time() - ttl_s
 
         def read(connection: sqlite3.Connection) -> dict[bytes, bytes]:
@@ -137,7 +137,7 @@ class SqliteStore:
         return await anyio.to_thread.run_sync(self._run, read) or {}
 
     async def put(self, values: Mapping[bytes, bytes], *, ttl_s: float) -> None:
-        """Keep values; what is older than `ttl_s`, or too much, goes."""
+        """Keep values; entries older than `ttl_s`, or too many, are removed."""
         now = time()
 
         def write(connection: sqlite3.Connection) -> None:
@@ -180,7 +180,7 @@ class SqliteStore:
             self._connection = self._finalizer = None
         if self._connection is None:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._path.touch(mode=0o600)  # what is new is for nobody else to read
+            self._path.touch(mode=0o600)  # new files are for nobody else to read
             self._connection = _connect(self._path)
             self._process = os.getpid()
             self._finalizer = weakref.finalize(self, _close, self._connection, self._process)

@@ -1,4 +1,4 @@
-"""Text models in the wrappers of backends, and a cache for what they write."""
+"""Text models in the wrappers of backends, and a cache of their texts."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def wrap_text_model(
     cache_max_entries: int = MAX_ENTRIES,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
 ) -> TextModel:
-    """Return the text model with the wrappers that are asked for; without any, as it is.
+    """Return the text model with the requested wrappers.
 
-    `bounds` are the options of `bounded`, `cache` is what `wrap` takes. The cache keeps the texts
-    themselves, and only those written at a temperature of 0. `ConfigurationError` for values that
-    make no sense.
+    `bounds` are the options of `bounded`, `cache` is the same as in `wrap`. The cache keeps the
+    texts themselves, and only texts written at a temperature of 0. `ConfigurationError` for values
+    that make no sense.
     """
     batch = _Batch(model)
     inner: Texts = bounded(batch, **bounds)
@@ -50,7 +50,7 @@ def wrap_text_model(
 
 
 class WrappedTextModel:
-    """A text model around another, which it speaks as; `wrapped` is the one inside.
+    """Text model around another one, with its metadata; `wrapped` is the inner one.
 
     Requests at a temperature of 0 go through `kept`, all others through `inner`.
     """
@@ -67,11 +67,11 @@ class WrappedTextModel:
 
     @property
     def fingerprint(self) -> str:
-        """What else decides about the texts of the wrapped text model."""
+        """Fingerprint of the wrapped text model."""
         return fingerprint_of(self.wrapped)
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
-        """Return what the model writes, or wrote; `latency_ms` holds all waiting."""
+        """Return the model's text, new or cached; `latency_ms` holds all waiting."""
         started = perf_counter()
         (found,) = await safe_estimate(
             self.inner if request.temperature > 0 else self.kept, [request]
@@ -81,13 +81,13 @@ class WrappedTextModel:
         return replace(found, latency_ms=(perf_counter() - started) * 1000)
 
     def close(self) -> None:
-        """Let go of what the wrapped text model holds, if it holds anything."""
+        """Release the resources of the wrapped text model, if it has any."""
         if close := getattr(self.wrapped, "close", None):
             close()
 
 
 class TextCache(CachingWrapper[TextRequest, Generated, TextModelInfo]):
-    """Keeps texts; those that cost nothing more took no tokens and no money.
+    """Cache of texts; a text that cost nothing more took no tokens and no money.
 
     A key is a hash of the model, its `fingerprint` and the request. The values are the texts.
     """
@@ -105,7 +105,7 @@ class TextCache(CachingWrapper[TextRequest, Generated, TextModelInfo]):
         return [sha256(origin + _digest(request)).digest() for request in queries]
 
     def written(self, result: Generated) -> bytes | None:
-        """Return a text, and what it took, as JSON."""
+        """Return a text, and its usage, as JSON."""
         return encoded(asdict(result))
 
     def read(self, value: bytes) -> Generated | None:
@@ -124,7 +124,7 @@ class TextCache(CachingWrapper[TextRequest, Generated, TextModelInfo]):
 
 
 class _Batch:
-    """A text model as wrappers ask it: for several texts, of which there is always one."""
+    """Adapter of a text model for wrappers: several requests, of which there is always one."""
 
     def __init__(self, model: TextModel) -> None:
         self._model = model
@@ -140,7 +140,7 @@ class _Batch:
 
 
 def _digest(request: TextRequest) -> bytes:
-    """Return a hash of all that a request says; the order of a schema's keys is a part of it."""
+    """Return a hash of the whole request; the order of a schema's keys is a part of it."""
     schema = "null" if request.schema is None else json.dumps(dict(request.schema), default=repr)
     numbers = repr((request.max_tokens, float(request.temperature), request.seed))
     return b"".join(map(digest_of, (request.system, request.user, schema, numbers)))

@@ -1,4 +1,4 @@
-"""The proxy over real sockets, in front of an upstream that says what it is told to."""
+"""Proxy over real sockets, in front of a scripted upstream."""
 
 from __future__ import annotations
 

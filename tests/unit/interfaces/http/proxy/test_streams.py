@@ -99,7 +99,7 @@ COMPLETED = (
 
 
 def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
-    """Return what is heard of a stream, and its end."""
+    """Return the received part of a stream, and its end."""
 
     async def sent() -> AsyncIterator[bytes]:
         for piece in pieces:
@@ -166,7 +166,7 @@ def test_the_verdict_is_apart_from_an_event_that_was_never_ended(
 
 
 class Slow:
-    """A verifier that takes until it is told to go on, and notes that it was given up."""
+    """Verifier that waits for a signal to go on, and records its cancellation."""
 
     def __init__(self) -> None:
         self.go, self.cancelled = threading.Event(), threading.Event()

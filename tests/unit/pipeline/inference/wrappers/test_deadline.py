@@ -22,7 +22,7 @@ GOOD = fake_estimate(0.9)
 
 @dataclass
 class Sleepy(FakeBackend):
-    """Takes as many seconds for a call as its slowest query says in its claim."""
+    """Backend that takes the seconds given in the claim of its slowest query."""
 
     batches: list[list[Query]] = field(default_factory=list)
 

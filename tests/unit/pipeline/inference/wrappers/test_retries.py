@@ -33,7 +33,7 @@ QUICK = Backoff(attempts=4, first_wait_s=0.001, total_wait_s=1.0)
 
 @dataclass
 class Scripted:
-    """Answers call after call with what `replies` says; the last one goes on."""
+    """Backend that answers call after call from `replies`; the last one repeats."""
 
     replies: Sequence[Callable[[Query], Measurement]]
     asked: list[list[Query]] = field(default_factory=list)

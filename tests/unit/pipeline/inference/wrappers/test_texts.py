@@ -60,7 +60,7 @@ def scripted(*answers: Answer) -> FakeTextModel:
 def written(
     model: TextModel, *requests: TextRequest
 ) -> Generated | Unmeasured | list[Generated | Unmeasured]:
-    """Return what comes of one request, or of several one after the other, without its latency."""
+    """Return the results of one or several requests in sequence, without latencies."""
 
     async def run() -> list[Generated | Unmeasured]:
         return [timeless(await model.generate(request)) for request in requests or (REQUEST,)]
