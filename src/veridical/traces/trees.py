@@ -15,7 +15,8 @@ from veridical.traces.values import EdgeLabel, NodeKind
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+    from veridical.traces.reports import ClaimRecord, EpistemicReport
+    from veridical.traces.results import VerificationResult
     from veridical.traces.values import Trace, TraceNode
 
 # Middle tones, as in `text`: they read on a light and on a dark background.
