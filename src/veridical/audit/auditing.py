@@ -299,7 +299,7 @@ def _claims(step: Step, named: Mapping[str, Source]) -> list[Claim]:
 
 
 def _whole(step: Step, *, vague: bool = False, excluded: Exclusion | None = None) -> Claim:
-    return Claim(step.id, step.claim, Span(0, len(step.claim)), 0, vague=vague, excluded=excluded)
+    return replace(Claim.of_text(step.claim, step.id), vague=vague, excluded=excluded)
 
 
 def _read_against(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from veridical.pipeline.reports.epistemic import (
     columns,
     cut,
     shown_probability,
-    spoken_rule,
     tone_of,
 )
 from veridical.pipeline.reports.templates import content_policy, page_style, resource, template
@@ -98,7 +97,7 @@ class AuditLayout(Layout):
 def _step_rule(step: StepAudit) -> str:
     """Return the deciding rule of a step, and the faults of its citations."""
     faults = [f"{cited.id} is {cited.kind.value}" for cited in step.citations if cited.fault]
-    return ", ".join([spoken_rule(step.verification.rule), *faults])
+    return ", ".join([phrases.rule(step.verification.rule), *faults])
 
 
 def render(audit: TraceAudit, console: Console) -> None:
@@ -173,7 +172,7 @@ class _Claim:
 
     @property
     def rule(self) -> str:
-        return _rule(self.found.rule)
+        return phrases.rule(self.found.rule)
 
     @property
     def figures(self) -> tuple[tuple[str, str], ...]:
@@ -226,7 +225,7 @@ class _Derivation:
 
     @property
     def rule(self) -> str:
-        return _rule(self.found.rule)
+        return phrases.rule(self.found.rule)
 
     @property
     def p(self) -> str:
@@ -244,7 +243,3 @@ class _Derivation:
             return None
         tried = f"{needed.tried} of {needed.of} left out one at a time"
         return f"{', '.join(needed.unneeded) or 'none'} ({tried})"
-
-
-def _rule(rule: str) -> str:
-    return " ".join(rule.replace("_", " ").replace(":", ": ").split())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from veridical.core.measurements import Estimate
+from veridical.core.measurements import supported_probability
 from veridical.core.verdicts import Certainty, Status
 from veridical.evaluation.baselines import content_overlap
 from veridical.evaluation.bootstrap import Resampling, interval
@@ -182,7 +182,7 @@ def supported_score(verdict: Verdict) -> float | None:
     """Return P(supported), 0 where a rule decided without it; None if it was not measured."""
     if verdict.status in DECIDED_BY_RULE:
         return 0.0
-    return verdict.p1.supported if isinstance(verdict.p1, Estimate) else None
+    return supported_probability(verdict.p1)
 
 
 # --- figures ---------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from veridical.traces.values import EdgeLabel, NodeKind
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+    from veridical.traces.reports import ClaimRecord, EpistemicReport
+    from veridical.traces.results import VerificationResult
     from veridical.traces.values import Trace, TraceNode
 
 _GOOD, _BAD, _OPEN, _QUIET = map(

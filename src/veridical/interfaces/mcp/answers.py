@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.measurements import Unmeasured, supported_probability
+from veridical.core.printing import number
 from veridical.core.status_table import STATUS_TABLE, row_of
 from veridical.core.verdicts import Status
 
@@ -43,7 +44,7 @@ def _cut(value: object) -> object:
 
 
 def _rounded(value: object) -> object:
-    return round(value, _DECIMALS) + 0.0 if isinstance(value, float) else value
+    return number(value, _DECIMALS) if isinstance(value, float) else value
 
 
 Cut = Annotated[str, BeforeValidator(_cut)]
@@ -225,8 +226,8 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         certainty=verdict.certainty.value,
         probability_right=verdict.probability_right,
         rule=verdict.rule,
-        p1=_supported(verdict.p1),
-        p0=_supported(verdict.p0),
+        p1=supported_probability(verdict.p1),
+        p0=supported_probability(verdict.p0),
         gap_bits=verdict.budget.gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
@@ -242,10 +243,6 @@ def _do(verdict: Verdict) -> str | None:
         return action
     look = "Not sure: look at the evidence yourself"
     return look if action is None else f"{look}. If the verdict is right: {action}"
-
-
-def _supported(found: Measurement) -> float | None:
-    return float(found.supported) if isinstance(found, Estimate) else None
 
 
 def _why(found: Measurement) -> str | None:

@@ -17,7 +17,7 @@ from veridical.core.epistemic import (
 )
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Estimate, Taken, Unmeasured
+from veridical.core.measurements import Taken, Unmeasured, supported_probability
 from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE, row_of
 from veridical.core.verdicts import Status
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from veridical.core.assessment import Assessment
-    from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.similarity import Consistency, Contradictions
     from veridical.core.status_table import GapType, StepLabel
@@ -40,7 +39,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
     if consistency is not None:
         took += consistency.taken
     cited = [cite.source or cite.id for cite in verdict.citations]
-    support = _supported(verdict.p1)
+    support = supported_probability(verdict.p1)
     return ClaimVerification(
         claim_id=claim.id,
         claim_text=claim.text,
@@ -56,7 +55,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         rule=verdict.rule,
         certainty=verdict.certainty,
         target=budget.target,
-        p0=_supported(verdict.p0),
+        p0=supported_probability(verdict.p0),
         p1=support,
         required_bits=budget.required_bits,
         observed_bits=budget.observed_bits,
@@ -68,10 +67,6 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         cost_usd=took.cost_usd,
         verdict=verdict,
     )
-
-
-def _supported(measurement: Measurement) -> float | None:
-    return measurement.supported if isinstance(measurement, Estimate) else None
 
 
 def _flag_reason(verdict: Verdict) -> str | None:

@@ -95,7 +95,10 @@ class Layout:
         yield "claim", self._ink(one_line(claim.claim_text), "bold")
         verdict = claim.verdict
         if verdict is not None:
-            yield "why", self._ink(f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict)})")
+            yield (
+                "why",
+                self._ink(f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict.rule)})"),
+            )
             if verdict.probability_right is not None:
                 yield "verdict", self._ink(figures.certainty(verdict))
             if phrases.asked(verdict):
@@ -148,11 +151,6 @@ def tone_of(claim: ClaimVerification) -> str:
 def shown_probability(value: float | None) -> str:
     """Return a probability with two decimals, or a dash where it is unknown."""
     return "–" if value is None else figures.probability(value)
-
-
-def spoken_rule(rule: str) -> str:
-    """Return the name of a rule in words."""
-    return " ".join(rule.replace("_", " ").replace(":", ": ").split())
 
 
 def cut(text: str, limit: int = _SHOWN) -> str:

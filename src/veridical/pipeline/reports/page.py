@@ -218,7 +218,7 @@ class _Builder:
             badge=badge,
             verdict=verdict,
             reason=phrases.reason(verdict),
-            rule=phrases.rule(verdict),
+            rule=phrases.rule(verdict.rule),
             p1=figures.supported(verdict.p1),
             p1_rest=figures.rest(verdict.p1),
             p0=figures.supported(verdict.p0),

@@ -155,9 +155,9 @@ def unmeasured(measurement: Unmeasured) -> str:
     return f"{_UNMEASURED[measurement.reason]} ({measurement.reason.value})"
 
 
-def rule(verdict: Verdict) -> str:
-    """Return the name of the deciding rule as words."""
-    return " ".join(verdict.rule.replace("_", " ").replace(":", ": ").split())
+def rule(name: str) -> str:
+    """Return the name of a rule in words."""
+    return " ".join(name.replace("_", " ").replace(":", ": ").split())
 
 
 def reason(verdict: Verdict) -> str:

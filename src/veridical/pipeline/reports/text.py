@@ -155,7 +155,7 @@ class _Terminal:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         if verdict.claim.read_as is not None:
             yield self._row("read as", one_line(verdict.claim.read_as))
-        rule = f" (rule: {phrases.rule(verdict)})" if self._verbose else ""
+        rule = f" (rule: {phrases.rule(verdict.rule)})" if self._verbose else ""
         yield self._row("why", f"{phrases.reason(verdict)}{rule}")
         if self._verbose:
             yield from self._figures(verdict)

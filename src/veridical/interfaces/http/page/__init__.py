@@ -9,6 +9,7 @@ with `/page/style.css` on top of it). The page itself holds nothing secret and a
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
@@ -20,7 +21,7 @@ from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.status_table import STATUS_TABLE
-from veridical.core.types import Claim, Exclusion, Skip, Span
+from veridical.core.types import Claim, Exclusion, Skip
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.templates import page_style
@@ -109,7 +110,7 @@ def vocabulary() -> bytes:
 
 def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = None) -> str:
     """Return the reports' words for a claim that is kept and not verified."""
-    claim = Claim("c1", "-", Span(0, 1), 0, excluded=excluded, skipped=skipped)
+    claim = replace(Claim.of_text("-"), excluded=excluded, skipped=skipped)
     nothing = Unmeasured(UnmeasuredReason.DISABLED)
     budget = Budget(0.95, None, None, None)
     return phrases.reason(
