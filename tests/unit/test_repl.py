@@ -368,10 +368,10 @@ def test_the_functions_work_inside_a_running_loop() -> None:
 def test_one_verifier_is_kept_open_between_calls() -> None:
     repl.verify_claim("It is on.", SOURCE)
     engine = repl._engine()
-    portal = engine._portal
+    verifier = engine.verifier
     repl.verify_claim("It is off.", SOURCE)
     assert repl._engine() is engine
-    assert engine._portal is portal
+    assert engine.verifier is verifier
 
 
 def test_what_the_caller_built_is_not_closed() -> None:

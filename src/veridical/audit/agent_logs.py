@@ -10,10 +10,10 @@ nothing. The assistant's last message is the answer; its sentences are audited a
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from veridical.audit.log_steps import Log, Said, to_trace
-from veridical.audit.otel_spans import is_span, span_messages
+from veridical.audit.otel_spans import JSON, is_span, json_objects, span_messages
 from veridical.audit.steps import StepTrace, parse_trace
 from veridical.errors import DocumentError
 from veridical.traces.document import trace_from_document
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from veridical.audit.log_steps import Role
-
-JSON: TypeAlias = dict[str, object]
 
 SHAPES = (
     'A list of steps, {"steps": [...]}, {"messages": [...]} of OpenAI or Anthropic, or spans of '
@@ -150,7 +148,7 @@ def _conversation(document: JSON, place: str) -> Iterator[object]:
     for key in ("messages", "input", "output"):
         found = document.get(key)
         yield from found if isinstance(found, list) else _as_user(found)
-    for choice in _dicts(document.get("choices")):
+    for choice in json_objects(document.get("choices")):
         if "message" in choice:
             yield choice["message"]
     response = document.get("response")
@@ -173,23 +171,19 @@ def _holds_messages(document: object) -> bool:
 def _spans(document: object) -> list[JSON] | None:
     """Return the spans of an OpenTelemetry export; None for any other document."""
     if isinstance(document, dict) and isinstance(document.get("spans"), list):
-        return list(_dicts(document["spans"]))
+        return list(json_objects(document["spans"]))
     rows = document if isinstance(document, list) else [document]
     if rows and all(isinstance(row, dict) and "resourceSpans" in row for row in rows):
-        return [span for row in _dicts(rows) for span in _exported(row)]
+        return [span for row in json_objects(rows) for span in _exported(row)]
     if rows and all(isinstance(row, dict) and is_span(row) for row in rows):
         return list(rows)
     return None
 
 
 def _exported(document: JSON) -> Iterator[JSON]:
-    for resource in _dicts(document.get("resourceSpans")):
-        for scope in _dicts(resource.get("scopeSpans")):
-            yield from _dicts(scope.get("spans"))
-
-
-def _dicts(value: object) -> Iterator[JSON]:
-    return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())
+    for resource in json_objects(document.get("resourceSpans")):
+        for scope in json_objects(resource.get("scopeSpans")):
+            yield from json_objects(scope.get("spans"))
 
 
 # --- one message -----------------------------------------------------------------------------

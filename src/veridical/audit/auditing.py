@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.audit.values import StepCitation
-    from veridical.core.epistemic import StepLabel
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
+    from veridical.core.status_table import StepLabel
     from veridical.traces.values import Trace as GoalTrace
     from veridical.verification.verifier import Verifier
 
@@ -299,7 +299,7 @@ def _claims(step: Step, named: Mapping[str, Source]) -> list[Claim]:
 
 
 def _whole(step: Step, *, vague: bool = False, excluded: Exclusion | None = None) -> Claim:
-    return Claim(step.id, step.claim, Span(0, len(step.claim)), 0, vague=vague, excluded=excluded)
+    return replace(Claim.of_text(step.claim, step.id), vague=vague, excluded=excluded)
 
 
 def _read_against(verdicts: Iterable[Verdict]) -> tuple[str, ...]:

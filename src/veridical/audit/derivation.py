@@ -16,12 +16,12 @@ from veridical.consistency.similarity import semantic_similarity
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
     UNKNOWN,
-    Estimate,
     Generated,
     Taken,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
+    supported_probability,
     taken,
 )
 from veridical.core.strict_json import parse_evidence_json
@@ -95,7 +95,7 @@ async def check_post_hoc(
         found = PostHoc(verdict, rule, "entailment")
     else:
         found = await _derived(trace.question, trace.answer, premises, executor)
-    p = whole.p1.supported if isinstance(whole.p1, Estimate) else None
+    p = supported_probability(whole.p1)
     shown = tuple(source.id for source in premises)
     took = sum(read.taken, found.taken)
     return replace(found, p=p, premises=shown, needed=needed, taken=took)

@@ -73,7 +73,7 @@ def _end(span: JSON) -> tuple[int, str]:
 def _of_span(span: JSON) -> Iterator[JSON]:
     attributes = _attributes(span.get("attributes"))
     yield from _conversation(attributes)
-    for event in _dicts(span.get("events")):
+    for event in json_objects(span.get("events")):
         yield from _of_event(event)
     if _RESULT in attributes:
         call = attributes.get(_CALL)
@@ -88,7 +88,7 @@ def _conversation(attributes: JSON) -> Iterator[JSON]:
     if system is not None:
         yield {"role": "system", "parts": system}
     for name in (_INPUT, _OUTPUT):
-        for message in _dicts(_structure(attributes.get(name))):
+        for message in json_objects(_structure(attributes.get(name))):
             yield {key: message[key] for key in ("role", "parts", "content") if key in message}
 
 
@@ -122,7 +122,7 @@ def _attributes(value: object) -> JSON:
     """Return attributes as a mapping, given a mapping or OTLP's list of keys and values."""
     if isinstance(value, dict):
         return value
-    return {str(one.get("key")): _any_value(one.get("value")) for one in _dicts(value)}
+    return {str(one.get("key")): _any_value(one.get("value")) for one in json_objects(value)}
 
 
 def _any_value(value: object, depth: int = 0) -> object:
@@ -133,7 +133,7 @@ def _any_value(value: object, depth: int = 0) -> object:
         values = value["arrayValue"]
         return [_any_value(one, depth + 1) for one in _values(values)]
     if "kvlistValue" in value:
-        pairs = _dicts(_values(value["kvlistValue"]))
+        pairs = json_objects(_values(value["kvlistValue"]))
         return {str(one.get("key")): _any_value(one.get("value"), depth + 1) for one in pairs}
     return next(iter(value.values()), None)
 
@@ -143,5 +143,6 @@ def _values(value: object) -> Sequence[object]:
     return found if isinstance(found, list) else ()
 
 
-def _dicts(value: object) -> Iterator[JSON]:
+def json_objects(value: object) -> Iterator[JSON]:
+    """Yield the objects of a JSON array; none of anything else."""
     return (one for one in value if isinstance(one, dict)) if isinstance(value, list) else iter(())

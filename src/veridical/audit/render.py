@@ -10,19 +10,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from veridical.audit.values import Cited, Soundness
-from veridical.core.status_table import VIEWS
+from veridical.core.status_table import STATUS_TABLE
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.epistemic import (
     QUIET,
-    STYLES,
     Layout,
     columns,
     cut,
     shown_probability,
-    spoken_rule,
     tone_of,
 )
-from veridical.pipeline.reports.templates import content_policy, resource, template
+from veridical.pipeline.reports.templates import content_policy, page_style, resource, template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -72,7 +70,7 @@ class AuditLayout(Layout):
         table = columns("", "step", "label", "p1", "gap", "", "why")
         for step in audit.steps[:_STEPS]:
             tone = tone_of(step.verification)
-            style = STYLES[tone]
+            style = phrases.style(tone)
             table.add_row(
                 self._ink(self._mark(tone), style),
                 self._ink(step.id, style),
@@ -91,15 +89,15 @@ class AuditLayout(Layout):
     @staticmethod
     def _audit_style(audit: TraceAudit) -> str:
         if audit.overall is not None and audit.overall.soundness.value == "UNAUDITABLE":
-            return STYLES["undetermined"]
+            return phrases.style("undetermined")
         valid = audit.overall is None or audit.overall.soundness.value == "VALID"
-        return STYLES["supported" if valid and audit.first_error is None else "contradicted"]
+        return phrases.style("supported" if valid and audit.first_error is None else "contradicted")
 
 
 def _step_rule(step: StepAudit) -> str:
     """Return the deciding rule of a step, and the faults of its citations."""
     faults = [f"{cited.id} is {cited.kind.value}" for cited in step.citations if cited.fault]
-    return ", ".join([spoken_rule(step.verification.rule), *faults])
+    return ", ".join([phrases.rule(step.verification.rule), *faults])
 
 
 def render(audit: TraceAudit, console: Console) -> None:
@@ -146,9 +144,8 @@ class _Row:
 
     @property
     def action(self) -> str | None:
-        return (
-            None if self.step.label == "ENTAILED" else VIEWS[self.step.verification.status].action
-        )
+        row = STATUS_TABLE[self.step.verification.status]
+        return None if self.step.label == "ENTAILED" else row.action
 
     @property
     def claims(self) -> tuple[_Claim, ...]:
@@ -175,7 +172,7 @@ class _Claim:
 
     @property
     def rule(self) -> str:
-        return _rule(self.found.rule)
+        return phrases.rule(self.found.rule)
 
     @property
     def figures(self) -> tuple[tuple[str, str], ...]:
@@ -196,8 +193,7 @@ class _Claim:
 
 def to_html(audit: TraceAudit) -> str:
     """Return the audit as one HTML page: no other file, no network, no script."""
-    css = resource("veridical.pipeline.reports", "page.css")
-    css += resource("veridical.audit", "audit.css")
+    css = page_style() + resource("veridical.audit", "audit.css")
     head, *counts = audit.overview()
     first = audit.first_error
     return template("veridical.audit", "audit.html.j2").render(
@@ -229,7 +225,7 @@ class _Derivation:
 
     @property
     def rule(self) -> str:
-        return _rule(self.found.rule)
+        return phrases.rule(self.found.rule)
 
     @property
     def p(self) -> str:
@@ -247,7 +243,3 @@ class _Derivation:
             return None
         tried = f"{needed.tried} of {needed.of} left out one at a time"
         return f"{', '.join(needed.unneeded) or 'none'} ({tried})"
-
-
-def _rule(rule: str) -> str:
-    return " ".join(rule.replace("_", " ").replace(":", ": ").split())

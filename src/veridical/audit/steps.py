@@ -19,8 +19,8 @@ from veridical.traces import values
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from veridical.core.epistemic import StepLabel
     from veridical.core.sources import Sources
+    from veridical.core.status_table import StepLabel
 
 StepLike: TypeAlias = str | Mapping[str, object]
 

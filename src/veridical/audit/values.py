@@ -10,13 +10,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from veridical.core.measurements import NOTHING, Taken
-from veridical.core.printing import number, one_line, usd
+from veridical.core.printing import number, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from veridical.core.epistemic import ClaimVerification, StepLabel
+    from veridical.core.epistemic import ClaimVerification
     from veridical.core.printing import Document
+    from veridical.core.status_table import StepLabel
 
 
 class Cited(StrEnum):
@@ -269,8 +270,7 @@ class TraceAudit:
             "answer": self.answer,
             "post_hoc": None if self.post_hoc is None else self.post_hoc.body(),
             "left_out": dict(self.left_out),
-            "tokens": self.tokens,
-            "cost_usd": usd(self.cost_usd),
+            **self.taken.body(),
             "steps": [step.body() for step in self.steps],
         }
 

@@ -15,13 +15,13 @@ from veridical.consistency.similarity import mean, semantic_similarity, vector_s
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
     BilledFailure,
-    Estimate,
     Generated,
     Query,
     Taken,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
+    supported_probability,
     taken,
 )
 from veridical.core.policy import Policy
@@ -227,7 +227,7 @@ class ConsistencyChecker:
         kept = [text for text in written if same_facts(claim, text)]
         texts = tuple(dict.fromkeys([claim, *kept]))[: wordings + 1]
         verdicts = [await self.verifier.verify(text, sources) for text in texts]
-        found = tuple(v.p1.supported if isinstance(v.p1, Estimate) else None for v in verdicts)
+        found = tuple(supported_probability(verdict.p1) for verdict in verdicts)
         known = [p for p in found if p is not None]
         differences = [abs(p - q) for p, q in combinations(known, 2)]
         reason = "no_rewording" if len(texts) == 1 else _why_none(verdicts)

@@ -9,36 +9,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from veridical.core.printing import Document, number, one_line, usd
-from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Certainty, Status
+from veridical.core.status_table import STATUS_TABLE
+from veridical.core.verdicts import Certainty
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from veridical.core.assessment import Assessment
     from veridical.core.similarity import Contradictions
-    from veridical.core.verdicts import EvidenceSpan, Note, Verdict
+    from veridical.core.status_table import GapType, Note, Status
+    from veridical.core.verdicts import EvidenceSpan, Verdict
 
-GapType: TypeAlias = Literal[
-    "unsupported",
-    "partial_support",
-    "phantom_citation",
-    "contradicted",
-    "over_extrapolation",
-    "evidence_independent",
-]
 Severity: TypeAlias = Literal["critical", "major", "minor"]
 SkipReason: TypeAlias = Literal["no_answer", "too_short", "no_evidence", "disabled"]
-StepLabel: TypeAlias = Literal["ENTAILED", "CONTRADICTED", "NOT_IN_CONTEXT", "UNVERIFIABLE"]
-
-MARKS: Mapping[Status, str] = {
-    Status.SUPPORTED: "✓",
-    Status.CONTRADICTED: "✗",
-    Status.PARTIALLY_SUPPORTED: "◐",
-    Status.UNSUPPORTED: "○",
-    Status.PHANTOM_CITATION: "†",
-    Status.UNVERIFIABLE: "≈",
-    Status.UNDETERMINED: "?",
-}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -116,18 +99,18 @@ class ClaimVerification:
     @property
     def please_look(self) -> bool:
         """True if the evidence was read for or against the claim, and the verdict is not sure."""
-        return self.status in DECIDED_BY_EVIDENCE and self.certainty is Certainty.UNSURE
+        return STATUS_TABLE[self.status].by_probability and self.certainty is Certainty.UNSURE
 
     @property
     def mark(self) -> str:
         """Sign for the status, with a question mark before it if the verdict is not sure."""
-        return f"{'?' if self.please_look else ''}{MARKS[self.status]}"
+        return f"{'?' if self.please_look else ''}{STATUS_TABLE[self.status].mark}"
 
     @property
     def label(self) -> str:
         """Status in words, with a request for review if it is not sure."""
         unsure = ", unsure, please look" if self.please_look else ""
-        return f"{self.status.value.replace('_', ' ')}{unsure}"
+        return f"{STATUS_TABLE[self.status].label}{unsure}"
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.fencing import disarmed
 from veridical.core.homoglyphs import fold
-from veridical.core.status_table import NOT_CARRIED, view
+from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE, row_of
 from veridical.core.verdicts import Role, Status
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _claim(verdict: Verdict) -> str:
     if missing:
         lines.append(f"   There is no source {', '.join(missing)}.")
     lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
-    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else view(verdict).action
+    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).action
     return "\n".join([*lines, f"   {action}."] if action else lines)
 
 
@@ -60,7 +60,7 @@ def said(verdict: Verdict) -> str:
     """Return the status in words; for a supported claim to be corrected, the reason."""
     if verdict.status is Status.SUPPORTED:
         return "supported, but less surely than it is stated"
-    return verdict.status.value.replace("_", " ")
+    return STATUS_TABLE[verdict.status].label
 
 
 def _evidence(piece: EvidenceSpan) -> str:

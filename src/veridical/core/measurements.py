@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.printing import usd
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from veridical.core.certainty import CertaintyModel
+    from veridical.core.printing import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,10 @@ class Taken:
             None if cost is None or more_cost is None else cost + more_cost,
         )
 
+    def body(self) -> Document:
+        """Return both as they stand in a JSON object."""
+        return {"tokens": self.tokens, "cost_usd": usd(self.cost_usd)}
+
     @classmethod
     def by(cls, found: Iterable[Measurement | Generated]) -> Taken:
         """Return the joint usage of measurements and texts, including billed failures."""
@@ -270,6 +277,11 @@ def taken(found: Measurement | Generated) -> Taken:
     if isinstance(found, Estimate | Generated) and found.cached:
         return Taken()
     return Taken(found.tokens, found.cost_usd)
+
+
+def supported_probability(found: Measurement) -> float | None:
+    """Return how probable it is that a claim is supported; None if that was not measured."""
+    return found.supported if isinstance(found, Estimate) else None
 
 
 def ensure_probability(value: object, name: str) -> None:

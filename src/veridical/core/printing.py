@@ -12,14 +12,14 @@ _USD_DECIMALS = 9
 _SHOWN = 240
 
 
-def number(value: float | None) -> float | None:
+def number(value: float | None, decimals: int = _DECIMALS) -> float | None:
     """Return a number for JSON: rounded, and without a negative zero; None stays None."""
-    return None if value is None else round(float(value), _DECIMALS) + 0.0
+    return None if value is None else round(float(value), decimals) + 0.0
 
 
 def usd(value: float | None) -> float | None:
     """Return US dollars for JSON: one claim may cost millionths of them."""
-    return None if value is None else round(float(value), _USD_DECIMALS) + 0.0
+    return number(value, _USD_DECIMALS)
 
 
 def one_line(text: str, limit: int = _SHOWN) -> str:

@@ -6,13 +6,11 @@ A measure that could not be taken has a `value` of None and the reason.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
 from veridical.core.measurements import NOTHING, Taken
-from veridical.core.printing import number, one_line, usd
+from veridical.core.printing import Document, number, one_line
 from veridical.errors import UnmeasuredError
-
-Document: TypeAlias = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +56,7 @@ class Similarity(Measure):
             "schema": "veridical.similarity/1",
             "value": number(self.value),
             "reason": self.reason,
-            "tokens": self.taken.tokens,
-            "cost_usd": usd(self.taken.cost_usd),
+            **self.taken.body(),
             "forward": number(self.forward),
             "backward": number(self.backward),
         }
@@ -93,8 +90,7 @@ class Dependence(Measure):
             "schema": "veridical.dependence/1",
             "value": number(self.value),
             "reason": self.reason,
-            "tokens": self.taken.tokens,
-            "cost_usd": usd(self.taken.cost_usd),
+            **self.taken.body(),
             "method": self.method,
             "similarity": None if self.similarity is None else number(self.similarity.value),
             "agreement": None if self.agreement is None else number(self.agreement.value),
@@ -131,8 +127,7 @@ class Consistency(Measure):
             "schema": "veridical.consistency/1",
             "value": number(self.value),
             "reason": self.reason,
-            "tokens": self.taken.tokens,
-            "cost_usd": usd(self.taken.cost_usd),
+            **self.taken.body(),
             "method": self.method,
             "wordings": list(self.wordings),
             "probabilities": [number(p) for p in self.probabilities],
@@ -193,8 +188,7 @@ class Contradictions:
             "pairs_read": self.pairs_read,
             "pairs_total": self.pairs_total,
             "pairs_unmeasured": self.pairs_unmeasured,
-            "tokens": self.taken.tokens,
-            "cost_usd": usd(self.taken.cost_usd),
+            **self.taken.body(),
         }
 
     def __str__(self) -> str:

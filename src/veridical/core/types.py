@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from veridical.core.measurements import ensure_probability
 from veridical.errors import SourceError, TextError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from veridical.core.measurements import UnmeasuredReason
 
 
@@ -186,6 +188,13 @@ class Claim:
     weaker: str | None = field(default=None, repr=False)
     evidence_map: EvidenceMap | None = None
     read_as: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def of_text(cls, text: str, claim_id: str = "c1", cites: Iterable[str] = ()) -> Self:
+        """Return a claim that is a whole text; all of it cites the ids `cites`."""
+        whole = Span(0, len(text))
+        refs = tuple(CitationRef(cited, whole) for cited in cites)
+        return cls(claim_id, text, whole, 0, citations=refs)
 
     @property
     def as_read(self) -> str:

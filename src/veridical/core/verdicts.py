@@ -7,31 +7,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import NOTHING, Taken
+from veridical.core.status_table import STATUS_TABLE
+from veridical.core.status_table import Note as Note  # noqa: PLC0414 -- a verdict's vocabulary
+from veridical.core.status_table import Status as Status  # noqa: PLC0414 -- a verdict's vocabulary
 
 if TYPE_CHECKING:
     from veridical.core.measurements import Measurement
     from veridical.core.types import Citation, Claim, SourceSpan, Span
-
-
-class Status(StrEnum):
-    """Result for a claim; the order is the order of decision."""
-
-    PHANTOM_CITATION = "phantom_citation"
-    UNDETERMINED = "undetermined"
-    UNVERIFIABLE = "unverifiable"
-    CONTRADICTED = "contradicted"
-    SUPPORTED = "supported"
-    PARTIALLY_SUPPORTED = "partially_supported"
-    UNSUPPORTED = "unsupported"
-
-
-DECIDED_BY_EVIDENCE = (
-    Status.CONTRADICTED,
-    Status.UNSUPPORTED,
-    Status.PARTIALLY_SUPPORTED,
-    Status.SUPPORTED,
-)
-"""Statuses that come of reading the evidence, the most urgent first: sure or unsure."""
 
 
 NOTHING_TO_REST_ON = "nothing_to_rest_on"
@@ -44,17 +26,6 @@ class Role(StrEnum):
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
     NEAREST = "nearest"
-
-
-class Note(StrEnum):
-    """Remark on a verdict that does not change its status."""
-
-    EVIDENCE_INDEPENDENT = "evidence_independent"
-    CONFIDENCE_NOT_JUSTIFIED = "confidence_not_justified"
-    SUPPORTED_BY_UNCITED_SOURCE = "supported_by_uncited_source"
-    PARTLY_SCORED = "partly_scored"
-    OVER_EXTRAPOLATION = "over_extrapolation"
-    ANSWER_CUT_OFF = "answer_cut_off"
 
 
 class Certainty(StrEnum):
@@ -162,7 +133,7 @@ class Verdict:
     @property
     def flagged(self) -> bool:
         """True if the claim was checked and did not come out as supported."""
-        return self.checked and self.status not in {Status.SUPPORTED, Status.UNDETERMINED}
+        return self.checked and STATUS_TABLE[self.status].flagged
 
     @property
     def sure(self) -> bool:
@@ -172,7 +143,7 @@ class Verdict:
     @property
     def please_look(self) -> bool:
         """True if the evidence was read for or against the claim, and the verdict is not sure."""
-        return self.checked and self.status in DECIDED_BY_EVIDENCE and not self.sure
+        return self.checked and STATUS_TABLE[self.status].by_probability and not self.sure
 
     def is_critical(self, gap_threshold_bits: float) -> bool:
         """Return whether the claim needs action.
@@ -181,9 +152,10 @@ class Verdict:
         threshold, of a supported claim, too; of a flagged one also if it was not measured. A claim
         that is merely too vague is not critical.
         """
-        if not self.checked or self.status in {Status.UNVERIFIABLE, Status.UNDETERMINED}:
+        level = STATUS_TABLE[self.status].level
+        if not self.checked or level == "note":
             return False
-        if self.status in {Status.CONTRADICTED, Status.PHANTOM_CITATION}:
+        if level == "error":
             return True
         gap = self.budget.gap_bits
         return self.flagged if gap is None else gap > gap_threshold_bits

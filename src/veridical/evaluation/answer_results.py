@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from veridical.core.measurements import Estimate
+from veridical.core.measurements import supported_probability
 from veridical.core.verdicts import Certainty, Status
 from veridical.evaluation.baselines import content_overlap
 from veridical.evaluation.bootstrap import Resampling, interval
 from veridical.evaluation.metrics import auroc, share
+from veridical.evaluation.results import DECIDED_BY_RULE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 LENGTHS = (100, 200, 300)
 """Bounds, in characters, between the groups of claims by length."""
-
-DECIDED_BY_RULE = {Status.PHANTOM_CITATION, Status.UNVERIFIABLE}
 
 
 class AnswerVerifier(Protocol):
@@ -183,7 +182,7 @@ def supported_score(verdict: Verdict) -> float | None:
     """Return P(supported), 0 where a rule decided without it; None if it was not measured."""
     if verdict.status in DECIDED_BY_RULE:
         return 0.0
-    return verdict.p1.supported if isinstance(verdict.p1, Estimate) else None
+    return supported_probability(verdict.p1)
 
 
 # --- figures ---------------------------------------------------------------------------------

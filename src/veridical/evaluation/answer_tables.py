@@ -7,12 +7,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from veridical.evaluation.bootstrap import LEVEL
-from veridical.evaluation.document import Document, backend_document, rounded, rounded_interval
+from veridical.evaluation.document import backend_document, rounded, rounded_interval
 from veridical.evaluation.tables import NONE, Table, printable, ratio, with_interval
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from veridical.core.printing import Document
     from veridical.evaluation.answer_results import AnswerEvaluation, AnswerScores, Groups
 
 SCHEMA = "veridical.eval_answers/1"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from veridical.evaluation.bootstrap import LEVEL
 
@@ -12,15 +12,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from veridical.core.measurements import BackendInfo
+    from veridical.core.printing import Document
     from veridical.core.verdicts import Interval
     from veridical.evaluation.baselines import BaselineResult
     from veridical.evaluation.results import Evaluation, FileResult, MeanResult
 
 SCHEMA = "veridical.eval/1"
 DECIMALS = 6
-
-Document = dict[str, Any]
-"""A JSON object: strings, numbers, booleans, None, lists and objects of these."""
 
 
 def to_document(evaluation: Evaluation) -> Document:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
-from veridical.core.measurements import Estimate
+from veridical.core.measurements import supported_probability
 from veridical.evaluation.dataset import total_rows
 
 if TYPE_CHECKING:
@@ -93,5 +93,4 @@ def _outcome(
 
 
 def _kept(verdict: Verdict, ms: float) -> RowOutcome:
-    supported = verdict.p1.supported if isinstance(verdict.p1, Estimate) else None
-    return RowOutcome(verdict.status, supported, ms)
+    return RowOutcome(verdict.status, supported_probability(verdict.p1), ms)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Status
 from veridical.evaluation import metrics
 from veridical.evaluation.baselines import BASELINES, BaselineResult
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from veridical.evaluation.rows import Row
 
 Intervals = dict[str, "Interval | None"]
-DECIDED_WITHOUT_MODEL = {Status.PHANTOM_CITATION, Status.UNVERIFIABLE}
+DECIDED_BY_RULE = {status for status, row in STATUS_TABLE.items() if not row.by_probability}
+DECIDED_BY_RULE -= {Status.UNDETERMINED}
 PREDICTED = {Status.SUPPORTED: Label3.SUPPORTED, Status.CONTRADICTED: Label3.CONTRADICTED}
 
 
@@ -143,7 +145,7 @@ def _file(measured: Measured, how: Resampling) -> tuple[FileResult, Mapping[str,
 
 
 def _points(rows: Sequence[Row], outcomes: Sequence[RowOutcome]) -> Points:
-    by_model = [outcome.status not in DECIDED_WITHOUT_MODEL for outcome in outcomes]
+    by_model = [outcome.status not in DECIDED_BY_RULE for outcome in outcomes]
     scores = [
         (outcome.supported or 0.0) if model else 0.0
         for outcome, model in zip(outcomes, by_model, strict=True)

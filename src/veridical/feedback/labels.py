@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Estimate, Estimator
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Status
 from veridical.errors import InputError
 from veridical.store import FeedbackTable
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     from veridical.store import Store
 
 REPORT_SCHEMA = "veridical.report/1"
-BY_PROBABILITY = frozenset(
-    {Status.CONTRADICTED, Status.SUPPORTED, Status.PARTIALLY_SUPPORTED, Status.UNSUPPORTED}
-)
+BY_PROBABILITY = frozenset(status for status, row in STATUS_TABLE.items() if row.by_probability)
 """Statuses decided by the backend's probabilities: only these measure its calibration."""
 
 _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estimator", "samples")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from veridical.core.sources import Sources
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
-    from veridical.verification.sync import SyncVerifier
+    from veridical.wiring.runtime import Runtime
 
 PREFIX = "veridical."
 _FOR_EVER_S = 100 * 365.25 * 86_400.0
@@ -121,7 +122,7 @@ def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None 
 
 
 def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdict, not imported here
-    from veridical.core.status_table import view
+    from veridical.core.status_table import row_of
     from veridical.pipeline.reports import phrases
     from veridical.pipeline.reports.escaping import one_line
     from veridical.pipeline.reports.positions import Lines
@@ -137,7 +138,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
         lines.append(
             f"    {evidence.role.value} {evidence.source}{line}: “{one_line(evidence.text)}”"
         )
-    if action := view(verdict).action:
+    if action := row_of(verdict).action:
         lines.append(f"    → {action}.")
     return lines
 
@@ -210,7 +211,7 @@ class _Running:
 
     cache: pytest.Cache | None
     fail_on: FailOn | None = None
-    open: dict[object, SyncVerifier] = field(default_factory=dict)
+    parts: dict[object, Runtime] = field(default_factory=dict)
     item: pytest.Item | None = None
 
     def check(
@@ -221,26 +222,28 @@ class _Running:
         policy: Policy | None,
         backend: str | Backend | None,
     ) -> Report:
-        report = self._verifier(backend).check(answer, sources, question, policy=policy)
+        parts = self._parts_of(backend)
+        call = partial(parts.verifier.check, answer, sources, question, policy=policy)
+        report = parts.run(call)
         if self.item is not None:
             self.item.user_properties += properties(report)
         return report
 
-    def _verifier(self, backend: str | Backend | None) -> SyncVerifier:
+    def _parts_of(self, backend: str | Backend | None) -> Runtime:
         key = backend if isinstance(backend, str | None) else id(backend)
-        if key not in self.open:
+        if key not in self.parts:
             from veridical.settings import Settings
-            from veridical.verification.sync import SyncVerifier
-            from veridical.wiring.build import build_verifier
+            from veridical.wiring.runtime import Runtime
 
-            verifier = build_verifier(_kept(Settings.load(), self.cache), backend=backend)
-            self.open[key] = SyncVerifier(verifier).__enter__()
-        return self.open[key]
+            made = Runtime(backend, settings=_kept(Settings.load(), self.cache))
+            made.verifier  # noqa: B018 -- made now: settings that describe none are not kept
+            self.parts[key] = made
+        return self.parts[key]
 
     def close(self) -> None:
-        for verifier in self.open.values():
-            verifier.__exit__(None, None, None)
-        self.open.clear()
+        for parts in self.parts.values():
+            parts.close()
+        self.parts.clear()
 
 
 def _kept(settings: Settings, cache: pytest.Cache | None) -> Settings:

@@ -2,6 +2,9 @@
 
 They run in an event loop in a thread of its own. The caller resumes at the deadline, even if the
 call blocks that thread; then the next call gets another one.
+
+They cannot use `verification.portal`: closing a portal waits for its thread, and a thread that
+hangs never ends. Here `close` only asks the threads to stop.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from veridical.memory.decision import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from veridical.core.printing import Document
     from veridical.memory.values import (
         Fact,
         FactRejection,
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
         QueueResult,
         RememberResult,
     )
-
-Document: TypeAlias = dict[str, Any]
 
 
 def fact_document(fact: Fact) -> Document:

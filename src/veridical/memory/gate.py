@@ -19,8 +19,9 @@ from veridical.core.measurements import (
     Taken,
     Unmeasured,
     UnmeasuredReason,
+    supported_probability,
 )
-from veridical.core.types import Claim, Span
+from veridical.core.types import Claim
 from veridical.errors import ConfigurationError, InputError
 from veridical.memory.deadline import DeadlineError, DeadlineRunner
 from veridical.memory.decision import (
@@ -189,13 +190,12 @@ class MemoryGate:
 
     async def _compare(self, asked: _Asked) -> None:
         """Compare the fact with the stored ones in both directions: both must contradict."""
-        pairs = [
-            Pair(_claim("new", asked.text), _claim(key, text)) for key, text in asked.others.items()
-        ]
+        new = Claim.of_text(asked.text, "new")
+        pairs = [Pair(new, Claim.of_text(text, key)) for key, text in asked.others.items()]
         queries = [
             query
-            for new, old in pairs
-            for query in (Query(new.text, old.text), Query(old.text, new.text))
+            for text in asked.others.values()
+            for query in (Query(asked.text, text), Query(text, asked.text))
         ]
         asked.found.compared = UNKNOWN  # until the answers are in: it may end before that
         measured = await self._estimates(queries)
@@ -233,9 +233,9 @@ class MemoryGate:
             status=verdict.status.value,
             rule=verdict.rule,
             target=verdict.budget.target,
-            p1=_supported(verdict.p1),
+            p1=supported_probability(verdict.p1),
             contradicted=verdict.p1.contradicted if isinstance(verdict.p1, Estimate) else None,
-            p0=_supported(verdict.p0),
+            p0=supported_probability(verdict.p0),
             required_bits=verdict.budget.required_bits,
             observed_bits=verdict.budget.observed_bits,
             gap_bits=verdict.budget.gap_bits,
@@ -249,14 +249,6 @@ class MemoryGate:
             tokens=took.tokens,
             cost_usd=took.cost_usd,
         )
-
-
-def _claim(claim_id: str, text: str) -> Claim:
-    return Claim(claim_id, text, Span(0, len(text)), 0)
-
-
-def _supported(measured: Measurement) -> float | None:
-    return measured.supported if isinstance(measured, Estimate) else None
 
 
 def _retry_after(verdict: Verdict) -> float | None:

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from veridical.core import printing
 from veridical.core.hashing import short_hash
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.verdicts import Note, Status
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("veridical.orchestrator")
 
 SCHEMA = "veridical.trajectory/1"
+_DECIMALS = 3
 
 Event: TypeAlias = dict[str, Any]
 """A JSON object: strings, numbers, booleans, None, lists and objects of these."""
@@ -127,7 +129,7 @@ class Recorder:
             lambda: {
                 "attempt": number,
                 **dict.fromkeys(unknown),
-                "latency_ms": _number(latency_ms),
+                "latency_ms": printing.number(latency_ms, _DECIMALS),
                 "failure": _failure(failure),
             },
         )
@@ -166,7 +168,7 @@ class Recorder:
                 "failure": _failure(answer.failure),
                 "generation": _spent(answer.generation),
                 "verification": _spent(answer.verification),
-                "latency_ms": _number(answer.latency_ms),
+                "latency_ms": printing.number(answer.latency_ms, _DECIMALS),
                 **self._text("text", answer.text),
             },
         )
@@ -179,7 +181,7 @@ class Recorder:
                 "action": None,
                 "attempts": 0,
                 "failure": _failure(failure),
-                "latency_ms": _number(latency_ms),
+                "latency_ms": printing.number(latency_ms, _DECIMALS),
             },
         )
 
@@ -214,7 +216,7 @@ class Recorder:
             "notes": {note: notes[note] for note in Note if notes[note]},
             "not_checked": dict(summary.skipped),
             "critical": len(attempt.critical),
-            "max_gap_bits": _number(summary.max_gap_bits),
+            "max_gap_bits": printing.number(summary.max_gap_bits, _DECIMALS),
             "flagged": [self._claim(verdict, attempt) for verdict in report.flagged],
         }
 
@@ -222,8 +224,8 @@ class Recorder:
         what: Event = {
             "claim": verdict.claim.id,
             "status": verdict.status,
-            "gap_type": view(verdict).gap_type,
-            "gap_bits": _number(verdict.budget.gap_bits),
+            "gap_type": row_of(verdict).gap_type,
+            "gap_bits": printing.number(verdict.budget.gap_bits, _DECIMALS),
             "critical": verdict in attempt.critical,
             "evidence": [piece.source for piece in verdict.evidence],
         }
@@ -232,15 +234,11 @@ class Recorder:
 
 def _spent(spent: Spent) -> Event:
     return {
-        "cost_usd": _number(spent.cost_usd, places=9),
+        "cost_usd": printing.usd(spent.cost_usd),
         "tokens": spent.tokens,
-        "latency_ms": _number(spent.latency_ms),
+        "latency_ms": printing.number(spent.latency_ms, _DECIMALS),
     }
 
 
 def _failure(failure: ProcessingFailure | None) -> Event | None:
     return None if failure is None else {"kind": failure.kind, "detail": failure.detail}
-
-
-def _number(value: float | None, *, places: int = 3) -> float | None:
-    return None if value is None else round(float(value), places) + 0.0

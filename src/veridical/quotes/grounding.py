@@ -32,9 +32,9 @@ from veridical.errors import (
 )
 from veridical.pipeline.logs import log_event
 from veridical.quotes.caveats import Caveat
+from veridical.quotes.grades import Grade
 from veridical.quotes.matching import (
     ANYONE,
-    Grade,
     Grounder,
     MatchMode,
     QuoteMatch,

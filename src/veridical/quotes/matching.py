@@ -6,9 +6,6 @@ mode `fuzzy`, nearly is one. Marks around a quote that its source does not have 
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from bisect import bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,8 +25,10 @@ from veridical.quotes.caveats import (
     too_short,
     turn_caveats,
 )
+from veridical.quotes.ellipses import chained, ellipses, quoted_parts
 from veridical.quotes.fact_diff import Change
 from veridical.quotes.fuzzy import Near, near_by_words, nearest, rapidfuzz_or_raise
+from veridical.quotes.grades import Grade, grade, grade_of_parts
 from veridical.quotes.prepared import (
     PreparedSource,
     each_quote,
@@ -49,18 +48,6 @@ class MatchMode(StrEnum):
 
     SUBSTRING = "substring"
     FUZZY = "fuzzy"
-
-
-class Grade(StrEnum):
-    """Difference between a quote and its source, the lightest first; each allows earlier ones."""
-
-    EXACT = "exact"
-    WHITESPACE = "whitespace"
-    TYPOGRAPHY = "typography"
-    """Quotation marks, dashes, ligatures, invisible characters, non-verbal tags."""
-    CASE = "case"
-    FUZZY = "fuzzy"
-    """Letters or words."""
 
 
 class Rejection(StrEnum):
@@ -214,11 +201,11 @@ class Grounder:
         bare = unwrapped(normal)
         if bare is not normal and self._source.held([bare])[0]:
             return True
-        if self._rules.mode == MatchMode.SUBSTRING or _chain(_parts(normal), self._source):
+        if self._rules.mode == MatchMode.SUBSTRING or chained(quoted_parts(normal), self._source):
             return False
         # Only a match that `nearest` finds as well; an ellipsis has to be in the source.
         near = None
-        if not _ELLIPSIS.search(normal):
+        if not ellipses(normal):
             near = near_by_words(bare or normal, self._source, self._rules.fuzzy_threshold)
         near = near or self._nearest(normal)
         return near is not None and near.change is None
@@ -235,8 +222,8 @@ class Grounder:
             if first:
                 count = len(first) + sum(1 for _ in places)
                 return self._verbatim(quote, form, first, count)
-        parts = _parts(normal)
-        chain = _chain(parts, self._source)
+        parts = quoted_parts(normal)
+        chain = chained(parts, self._source)
         if chain:
             return self._elliptic(quote, chain)
         near = self._nearest(normal)
@@ -261,7 +248,7 @@ class Grounder:
             quote,
             reason is None,
             reason,
-            *(span.start, span.end, _grade(quote, span.of(source.text)), 1.0),
+            *(span.start, span.end, grade(quote, span.of(source.text)), 1.0),
             *(caveats, spans, count),
         )
 
@@ -286,8 +273,8 @@ class Grounder:
         near = nearest(unwrapped(normal) or normal, self._source, self._rules.fuzzy_threshold)
         if near is None:
             return None
-        there = _ELLIPSIS.findall(near.span.of(self._source.normal))
-        return near if len(_ELLIPSIS.findall(normal)) <= len(there) else None
+        there = near.span.of(self._source.normal)
+        return near if ellipses(normal) <= ellipses(there) else None
 
     def _elliptic(self, quote: str, chain: Sequence[Span]) -> QuoteMatch:
         spans = tuple(self._source.original(part.start, len(part)) for part in chain)
@@ -300,7 +287,7 @@ class Grounder:
             quote,
             reason is None,
             reason,
-            *(span.start, span.end, _grade_of_parts(quote, spans, self._source.text), 1.0),
+            *(span.start, span.end, grade_of_parts(quote, spans, self._source.text), 1.0),
             *(chained, (span,), 1, spans),
         )
 
@@ -378,70 +365,3 @@ def _heard(
         msg = f"{len(unknown)} of the speakers asked for do not speak in the transcript"
         raise ConfigurationError(msg, hint="Write the names as the transcript has them")
     return source, speakers
-
-
-# --- ellipses --------------------------------------------------------------------------------
-
-_ELLIPSIS = re.compile(r" ?(?:[\[(] ?(?:\.{2,}|⋯) ?[\])]|\.{3,}|\. \. \.(?: \.)*|⋯) ?")
-_MOST_PARTS = 20
-_LONGEST_GAP = 300
-"""Characters that an ellipsis may stand for."""
-
-
-def _parts(normal: str) -> list[str]:
-    """Return the parts between the ellipses of a normal form; empty without ellipses."""
-    pieces = _ELLIPSIS.split(unwrapped(normal))
-    return [piece for piece in pieces if piece] if len(pieces) > 1 else []
-
-
-def _chain(parts: Sequence[str], source: PreparedSource) -> tuple[Span, ...]:
-    """Return the first places of the parts in order, gaps within the limit; empty if none."""
-    if not 0 < len(parts) <= _MOST_PARTS:
-        return ()
-    chains: list[tuple[Span, ...]] = [
-        (Span(place, place + len(parts[0])),) for place in source.places(parts[0])
-    ]
-    for part in parts[1:]:
-        ends = [chain[-1].end for chain in chains]
-        longer = []
-        for place in source.places(part):
-            nearest_before = bisect_right(ends, place) - 1
-            if nearest_before >= 0 and place - ends[nearest_before] <= _LONGEST_GAP:
-                longer.append((*chains[nearest_before], Span(place, place + len(part))))
-        chains = longer
-    return chains[0] if chains else ()
-
-
-# --- grades ----------------------------------------------------------------------------------
-
-_AS_WRITTEN = re.compile(r"\s*(?:[\[(]\s?(?:\.{2,}|…|⋯)\s?[\])]|\.{3,}|\. \. \.(?: \.)*|…|⋯)\s*")
-_OUTER_MARKS = "\"'`“”„‟‘’‚‛«»‹›「」『』《》"
-
-
-def _grade_of_parts(quote: str, spans: Sequence[Span], text: str) -> Grade:
-    bare = quote.strip().strip(_OUTER_MARKS)
-    pieces = [piece for piece in _AS_WRITTEN.split(bare) if piece]
-    if len(pieces) != len(spans):
-        return Grade.TYPOGRAPHY
-    grades = [_grade(piece, span.of(text)) for piece, span in zip(pieces, spans, strict=True)]
-    return max(grades, key=list(Grade).index)
-
-
-def _grade(quote: str, original: str) -> Grade:
-    """Return the grade of difference between a quote and an original of the same normal form."""
-    quote = quote.strip()
-    if quote == original or quote[1:-1].strip() == original:
-        return Grade.EXACT
-    bare = " ".join(quote.split())
-    if " ".join(original.split()) in {bare, bare[1:-1].strip()}:
-        return Grade.WHITESPACE
-    return Grade.TYPOGRAPHY if _capitals(quote) == _capitals(original) else Grade.CASE
-
-
-_TAG = re.compile(r"<[^<>]*>")
-
-
-def _capitals(text: str) -> list[bool]:
-    """Return for each letter whether it is a capital; tags are left out."""
-    folded = unicodedata.normalize("NFKC", _TAG.sub("", text))
-    return [char.isupper() or char.istitle() for char in folded if char.isalpha()]

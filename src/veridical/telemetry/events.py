@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Estimate, Unmeasured
+from veridical.core.measurements import Unmeasured, supported_probability
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from veridical.audit.values import TraceAudit
     from veridical.core.assessment import Assessment
-    from veridical.core.measurements import BackendInfo, Measurement
+    from veridical.core.measurements import BackendInfo
     from veridical.core.verdicts import Verdict
     from veridical.quotes.grounding import QuoteMatch
 
@@ -216,7 +216,7 @@ def verified(
         by_status=_statuses([verdict]),
         unmeasured=_unmeasured([verdict]),
         flags=_flags([verdict]),
-        confidence=_supported(verdict.p1),
+        confidence=supported_probability(verdict.p1),
     )
 
 
@@ -259,14 +259,10 @@ def _flags(verdicts: Iterable[Verdict]) -> tuple[Flag, ...]:
             status=verdict.status.value,
             rule=verdict.rule,
             offsets=(verdict.claim.span.start, verdict.claim.span.end),
-            p1=_supported(verdict.p1),
-            p0=_supported(verdict.p0),
+            p1=supported_probability(verdict.p1),
+            p0=supported_probability(verdict.p0),
             gap_bits=verdict.budget.gap_bits,
         )
         for verdict in verdicts
         if verdict.flagged
     )
-
-
-def _supported(measured: Measurement) -> float | None:
-    return measured.supported if isinstance(measured, Estimate) else None

@@ -15,7 +15,8 @@ changed: a second verification is added to the first, and the last measured one 
 """
 
 from veridical.traces.reasoning import ReasoningTraces, TraceSummary
-from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+from veridical.traces.reports import ClaimRecord, EpistemicReport
+from veridical.traces.results import VerificationResult
 from veridical.traces.values import EdgeLabel, NodeKind, Trace, TraceEdge, TraceNode
 
 __all__ = [

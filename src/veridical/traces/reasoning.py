@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from veridical.core.epistemic import EpistemicGap
     from veridical.core.policy import Policy
     from veridical.settings import Settings
-    from veridical.traces.reports import VerificationResult
+    from veridical.traces.results import VerificationResult
     from veridical.verification.verifier import Verifier
 
 _STATES = frozenset({UNVERIFIED, *(status.value for status in Status)})

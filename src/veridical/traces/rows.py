@@ -11,7 +11,7 @@ from unicodedata import normalize
 from veridical.core.measurements import ensure_probability
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, TextError
-from veridical.traces.reports import result_from
+from veridical.traces.results import result_from
 from veridical.traces.values import (
     EdgeLabel,
     NodeKind,

@@ -8,6 +8,7 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
+from veridical.core.status_table import Status
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.escaping import one_line
 from veridical.traces.values import EdgeLabel, NodeKind
@@ -15,11 +16,13 @@ from veridical.traces.values import EdgeLabel, NodeKind
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from veridical.traces.reports import ClaimRecord, EpistemicReport, VerificationResult
+    from veridical.traces.reports import ClaimRecord, EpistemicReport
+    from veridical.traces.results import VerificationResult
     from veridical.traces.values import Trace, TraceNode
 
-# Middle tones, as in `text`: they read on a light and on a dark background.
-_GOOD, _BAD, _OPEN, _QUIET = "green4", "bold red3", "medium_purple3", "grey50"
+_GOOD, _BAD, _OPEN, _QUIET = map(
+    phrases.style, (Status.SUPPORTED, Status.CONTRADICTED, Status.UNDETERMINED, phrases.EXCLUDED)
+)
 _STYLES = {EdgeLabel.VERIFIES: _GOOD, EdgeLabel.REFUTES: _BAD, EdgeLabel.LEAVES_OPEN: _OPEN}
 _OUTCOMES = {"grounded": _GOOD, "flagged": _BAD, "undetermined": _OPEN}
 _SHOWN = 200

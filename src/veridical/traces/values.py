@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Status
 from veridical.errors import InputError
 
@@ -100,7 +101,6 @@ _FROM_PARENT = (
     EdgeLabel.OBSERVED,
     EdgeLabel.ASSERTS,
 )
-_OPEN = frozenset({Status.UNDETERMINED, Status.UNVERIFIABLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def label_of(status: Status) -> EdgeLabel:
     """
     if status is Status.SUPPORTED:
         return EdgeLabel.VERIFIES
-    return EdgeLabel.LEAVES_OPEN if status in _OPEN else EdgeLabel.REFUTES
+    return EdgeLabel.REFUTES if STATUS_TABLE[status].gap_type else EdgeLabel.LEAVES_OPEN
 
 
 def _a(kind: NodeKind) -> str:

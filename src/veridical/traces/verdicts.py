@@ -11,7 +11,8 @@ from veridical.core.types import Citation, CitationRef, Claim, Source, Span
 from veridical.core.verdicts import NOTHING_TO_REST_ON, Budget, Status, Verdict
 from veridical.pipeline.evidence import resolve_citations
 from veridical.pipeline.judgement.epistemic import gap, verification
-from veridical.traces.reports import ClaimRecord, VerificationResult, result_from
+from veridical.traces.reports import ClaimRecord
+from veridical.traces.results import VerificationResult, result_from
 from veridical.traces.rows import new_id
 from veridical.traces.values import NodeKind, Trace, TraceNode
 
@@ -73,8 +74,7 @@ def _verdict(  # noqa: PLR0913, PLR0917 -- a verdict has that many parts
     reason: Unmeasured,
 ) -> Verdict:
     whole = Span(0, len(node.text))
-    refs = tuple(CitationRef(cite, whole) for cite in cites)
-    claim = Claim("c1", node.text, whole, 0, citations=refs)
+    claim = Claim.of_text(node.text, cites=cites)
     citations = tuple(Citation(cite, whole, None) for cite in cites)
     budget = Budget(policy.target_confidence)
     took = UNKNOWN if status is Status.UNDETERMINED else Taken()

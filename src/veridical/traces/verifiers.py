@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.store import Store
 from veridical.traces.verdicts import failed, unasked
+from veridical.wiring.runtime import Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-
-    from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Verdict
@@ -33,20 +32,14 @@ class VerifierPool:
     ) -> None:
         self._given = verifier
         self._policy = policy
-        self._settings = settings
-        self._made: dict[str | None, Verifier] = {}
-        self._stack = ExitStack()
-        self._portal: BlockingPortal | None = None
-        self._lock = threading.RLock()
+        self._parts = Runtime(None, None, policy, settings, "trace")
+        self._named: dict[str, Runtime] = {}
+        self._lock = threading.Lock()
 
     @property
     def settings(self) -> Settings:
         """Settings in force, read when first needed."""
-        from veridical.settings import Settings
-
-        with self._lock:
-            self._settings = self._settings or Settings.load()
-            return self._settings
+        return self._parts.settings
 
     @property
     def policy(self) -> Policy:
@@ -75,20 +68,17 @@ class VerifierPool:
 
     def verifier(self, model: str | None) -> Verifier:
         """Return the verifier of a name, else the given one, else that of the settings."""
-        from veridical.wiring.build import build_backend, build_verifier
-
         if model is None and self._given is not None:
             return self._given
         with self._lock:
-            if model not in self._made:
-                named = self.settings.backend if model is None else model
-                backend = build_backend(self.settings, named, operation="trace")
-                if hasattr(backend, "close"):
-                    self._stack.callback(backend.close)
-                self._made[model] = build_verifier(
-                    self.settings, backend=backend, policy=self._policy, operation="trace"
-                )
-            return self._made[model]
+            return self._parts_of(model).verifier
+
+    def _parts_of(self, model: str | None) -> Runtime:
+        if model is None:
+            return self._parts
+        if model not in self._named:
+            self._named[model] = Runtime(model, None, self._policy, self.settings, "trace")
+        return self._named[model]
 
     async def verdict(
         self, node: TraceNode, evidence: CitableEvidence, policy: Policy, model: str | None
@@ -110,16 +100,12 @@ class VerifierPool:
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a call in an event loop of its own, so that it works inside a running one, too."""
-        from anyio.from_thread import start_blocking_portal
-
-        with self._lock:
-            if self._portal is None:
-                self._portal = self._stack.enter_context(start_blocking_portal())
-        return self._portal.call(call)
+        return self._parts.run(call)
 
     def close(self) -> None:
         """Close the verifiers built here; they are built again when needed."""
         with self._lock:
-            self._portal = None
-            self._made.clear()
-            self._stack.close()
+            made = (*self._named.values(), self._parts)
+        with ExitStack() as closing:  # the last one first: its portal waits for calls under way
+            for parts in made:
+                closing.callback(parts.close)

@@ -21,9 +21,8 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
-from veridical.errors import VeridicalError
 from veridical.pipeline.evidence import join_passages
-from veridical.pipeline.inference.wrappers.base import log_failure
+from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.judgement import PooledEstimate, decides, pool_passages
 
 if TYPE_CHECKING:
@@ -174,7 +173,8 @@ class ClaimScorer:
 
     async def _in_my_turn(self, batch: Sequence[tuple[_Item, Query]]) -> Sequence[Measurement]:
         async with self._turns:
-            measured = await self._estimate([query for _, query in batch])
+            asked = [query for _, query in batch]
+            measured = await safe_estimate(self._backend, asked, failed)
         self.measured += measured
         self._tell()
         return measured
@@ -192,18 +192,6 @@ class ClaimScorer:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(len(self.measured), self._total)
-
-    async def _estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
-        try:
-            measured = list(await self._backend.estimate(queries))
-        except VeridicalError:
-            raise
-        except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
-            log_failure(self._backend.info, error, len(queries))
-            return [failed(type(error).__name__)] * len(queries)
-        if len(measured) != len(queries):
-            return [failed("wrong number of measurements")] * len(queries)
-        return [m if isinstance(m, Measurement) else failed("not a measurement") for m in measured]
 
 
 async def _in_turn(

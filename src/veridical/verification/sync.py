@@ -1,20 +1,16 @@
-"""Blocking façade: one event loop in a thread of its own, so it works inside a running loop."""
+"""Blocking façade of the verifier."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
-from anyio.from_thread import start_blocking_portal
-
+from veridical.verification.portal import Portal
 from veridical.verification.verifier import Case, CheckResult, Verifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
-
-    from anyio.from_thread import BlockingPortal
 
     from veridical.core.policy import Policy
     from veridical.core.sources import Sources
@@ -29,8 +25,8 @@ class SyncVerifier:
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
-        self._stack = ExitStack()
-        self._portal: BlockingPortal | None = None
+        self._portal = Portal()
+        self._open = False
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None) -> Self:
@@ -43,8 +39,8 @@ class SyncVerifier:
         return self._verifier.policy
 
     def __enter__(self) -> Self:
-        self._portal = self._stack.enter_context(start_blocking_portal())
-        self._stack.enter_context(self._portal.wrap_async_context_manager(self._verifier))
+        self._portal.enter(self._verifier)
+        self._open = True
         return self
 
     def __exit__(
@@ -53,9 +49,8 @@ class SyncVerifier:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._portal = None
-        # The exception goes along: on Ctrl-C the portal then cancels what is still running.
-        self._stack.__exit__(kind, error, traceback)
+        self._open = False
+        self._portal.__exit__(kind, error, traceback)
 
     def check(
         self,
@@ -70,7 +65,7 @@ class SyncVerifier:
         call = partial(
             self._verifier.check, answer, sources, question, policy=policy, progress=progress
         )
-        return self._running().call(call)
+        return self._running().run(call)
 
     def verify(
         self,
@@ -83,16 +78,16 @@ class SyncVerifier:
     ) -> Verdict:
         """Return the result of `Verifier.verify`."""
         call = partial(self._verifier.verify, claim, sources, question, cites=cites, policy=policy)
-        return self._running().call(call)
+        return self._running().run(call)
 
     def check_many(
         self, cases: Iterable[Case], *, policy: Policy | None = None
     ) -> list[CheckResult]:
         """Return the result of `Verifier.check_many`."""
-        return self._running().call(partial(self._verifier.check_many, cases, policy=policy))
+        return self._running().run(partial(self._verifier.check_many, cases, policy=policy))
 
-    def _running(self) -> BlockingPortal:
-        if self._portal is None:
+    def _running(self) -> Portal:
+        if not self._open:
             msg = "the verifier is not open: use it as `with SyncVerifier(...) as verifier:`"
             raise RuntimeError(msg)
         return self._portal

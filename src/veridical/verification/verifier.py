@@ -16,10 +16,8 @@ from veridical.core.measurements import Unmeasured
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import (
-    CitationRef,
     Claim,
     ClaimSet,
-    Span,
     ensure_text,
 )
 from veridical.core.verdicts import Status, Verdict
@@ -215,9 +213,7 @@ class Verifier:
         _ensure_question(question)
         texts = as_sources(sources)
         rules = (policy or self._policy).resolved(self._backend.info)
-        whole = Span(0, len(claim))
-        refs = tuple(CitationRef(cited, whole) for cited in cites)
-        taken = Claim("c1", claim, whole, 0, citations=refs, parts=sentence_parts(claim))
+        taken = replace(Claim.of_text(claim, cites=cites), parts=sentence_parts(claim))
         one = ClaimSet((taken,), 1)
         binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules, always_read)
         asker = self._asker(texts, question)

@@ -1,4 +1,4 @@
-"""Runtime of the functions of `veridical.repl`: a verifier, its backend and a text model."""
+"""Runtime of blocking and shared callers: the objects that the settings describe."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from threading import RLock
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from veridical.errors import ConfigurationError
+from veridical.verification.portal import Portal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from anyio.from_thread import BlockingPortal
-
     from veridical.consistency.measures import ConsistencyChecker
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, EmbeddingModel, TextModel
+    from veridical.memory import Memory
+    from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
+    from veridical.store import Store
     from veridical.verification.verifier import Verifier
 
 T = TypeVar("T")
@@ -28,7 +30,10 @@ Comparison: TypeAlias = Literal["entailment", "embeddings"]
 
 
 class Runtime:
-    """Verifier, its backend and the text model, built on first use and kept open."""
+    """Backend, verifier, text model, database and memory, built on first use and kept open.
+
+    `operation` decides the backend's aliases and cache. After `close` they are built again.
+    """
 
     def __init__(
         self,
@@ -36,12 +41,15 @@ class Runtime:
         text_model: str | TextModel | None = None,
         policy: Policy | None = None,
         settings: Settings | None = None,
+        operation: Operation = "check",
     ) -> None:
         self.given_settings = settings
         self.named_backend = backend
         self.named_text_model = text_model
         self.given_policy = policy
-        self._stack = ExitStack()
+        self.operation: Operation = operation
+        self._portal = Portal()
+        self._closing = ExitStack()
 
     @cached_property
     def settings(self) -> Settings:
@@ -55,7 +63,8 @@ class Runtime:
         """Backend for claims."""
         from veridical.wiring.build import build_backend
 
-        return build_backend(self.settings, self.named_backend or self.settings.backend)
+        named = self.settings.backend if self.named_backend is None else self.named_backend
+        return self._kept(build_backend(self.settings, named, operation=self.operation), named)
 
     @cached_property
     def model(self) -> TextModel | None:
@@ -63,7 +72,28 @@ class Runtime:
         from veridical.wiring.build import build_text_model
 
         named = self.named_text_model or self.settings.text_model
-        return None if named is None else build_text_model(self.settings, named)
+        return None if named is None else self._kept(build_text_model(self.settings, named), named)
+
+    @cached_property
+    def store(self) -> Store:
+        """Database of the settings."""
+        from veridical.wiring.build import build_store
+
+        return self._kept(build_store(self.settings))
+
+    @cached_property
+    def memory(self) -> Memory:
+        """Memory of facts; its gate is as configured."""
+        from veridical.wiring.build import build_memory
+
+        return self._kept(build_memory(self.settings))
+
+    @cached_property
+    def gated_memory(self) -> Memory:
+        """Memory of facts with a gate, whether or not the settings have one."""
+        from veridical.wiring.build import build_memory
+
+        return self._kept(build_memory(self.settings, gate=True))
 
     def embeddings(self, by: str) -> EmbeddingModel | None:
         """Return the model whose vectors are compared; None to compare by entailment.
@@ -93,7 +123,9 @@ class Runtime:
         """Verifier over the backend."""
         from veridical.wiring.build import build_verifier
 
-        return build_verifier(self.settings, backend=self.backend, policy=self.policy)
+        return build_verifier(
+            self.settings, backend=self.backend, policy=self.policy, operation=self.operation
+        )
 
     @property
     def reasker(self) -> ConsistencyChecker:
@@ -102,25 +134,38 @@ class Runtime:
 
         return ConsistencyChecker(self.verifier, self.backend, self.model)
 
-    @cached_property
-    def _portal(self) -> BlockingPortal:
-        from anyio.from_thread import start_blocking_portal
-
-        portal = self._stack.enter_context(start_blocking_portal())
-        self._stack.enter_context(portal.wrap_async_context_manager(self.verifier))
-        return portal
-
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Run a call in an event loop of its own, so that it works inside a running one, too."""
-        return self._portal.call(call)
+        return self._portal.run(call)
+
+    def made(self, part: str) -> bool:
+        """Return whether an object was built."""
+        return part in self.__dict__
 
     def close(self) -> None:
         """Close the objects built here; objects of the caller stay open."""
-        self._stack.close()
-        for part, given in (("backend", self.named_backend), ("model", self.named_text_model)):
-            made = self.__dict__.pop(part, None)
-            if made is not given and hasattr(made, "close"):
-                made.close()
+        self._portal.close()
+        for part in ("backend", "verifier", "model", "store", "memory", "gated_memory"):
+            self.__dict__.pop(part, None)
+        self._closing.close()
+
+    def take_over(self, part: object) -> None:
+        """Close an object of the caller together with those built here."""
+        if hasattr(part, "close"):
+            self._closing.callback(part.close)
+
+    def _kept(self, made: T, given: object = None) -> T:
+        if made is not given:
+            self.take_over(made)
+        return made
+
+
+def load_gate_model(memory: Memory) -> None:
+    """Load the embedded model before the gate's time limit starts; services need no warming."""
+    from veridical.wiring.build import is_instant
+
+    if memory.gate is not None and is_instant(memory.gate.backend):
+        memory.gate.warm_up()
 
 
 class Current:

@@ -22,7 +22,8 @@ from veridical.audit.values import (
     StepAudit,
     StepCitation,
 )
-from veridical.core.epistemic import ClaimVerification, StepLabel
+from veridical.core.epistemic import ClaimVerification
+from veridical.core.status_table import StepLabel
 from veridical.core.verdicts import Status
 
 LABELS: list[StepLabel | None] = [

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from veridical.core.measurements import UnmeasuredReason
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.types import Exclusion, Skip
-from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
+from veridical.core.verdicts import Note, Status
 
 pytest.importorskip("fastapi")
 
@@ -70,7 +71,7 @@ def test_page_is_no_part_of_the_api(client: TestClient) -> None:
 
 def test_words_cover_everything_a_report_can_say(client: TestClient) -> None:
     words = json.loads(client.get("/page/words.json").content)
-    unsure = {f"{status}_unsure" for status in DECIDED_BY_EVIDENCE}
+    unsure = {f"{status}_unsure" for status, row in STATUS_TABLE.items() if row.by_probability}
     assert {*words["looks"]} == {*Status, *unsure, "excluded"}
     assert {*words["urgency"]} == {*Status, *unsure, "excluded"}
     assert "please look" in words["please_look"]

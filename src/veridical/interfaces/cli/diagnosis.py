@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
 from veridical.pipeline.inference.embedded import BACKEND as EMBEDDED
 from veridical.pipeline.inference.health import TIMEOUT_S, check_up
 from veridical.pipeline.inference.probing import Probe
+from veridical.pipeline.inference.processors import usable_processors
 from veridical.settings.installed import TEXT_GROUP, backend_spec, installed
 from veridical.wiring.build import build_backend, build_text_model
 
@@ -126,7 +126,7 @@ class Installation:
 def look_around(settings: Settings) -> Installation:
     """Return the state of the installation; hashes the weights, loads none of them."""
     name, _, model = settings.backend.partition(":")
-    processors = _usable_processors()
+    processors = usable_processors()
     return Installation(
         version=_version("veridical") or "unknown",
         python=f"{platform.python_version()} ({platform.python_implementation()})",
@@ -292,9 +292,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _usable_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

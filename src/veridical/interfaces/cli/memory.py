@@ -9,6 +9,7 @@ import typer
 
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
+from veridical.wiring.runtime import load_gate_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -174,7 +175,7 @@ def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     """Store a fact if its evidence supports it."""
     given = _read(source or [], quiet=quiet)
     with _memory(config, gate) as memory:
-        _warm(memory)
+        load_gate_model(memory)
         done = memory.remember(
             text,
             given,
@@ -337,7 +338,7 @@ def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 ) -> None:
     """Promote a fact if its evidence supports it."""
     with _memory(config, gate) as memory:
-        _warm(memory)
+        load_gate_model(memory)
         done = memory.promote(fact_id, tier)
     _finish(done, json=json, quiet=quiet)
 
@@ -350,14 +351,6 @@ def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -
     from veridical.wiring.build import build_memory
 
     return build_memory(Settings.load(config), gate=gate)
-
-
-def _warm(memory: Memory) -> None:
-    """Load an instant backend before the gate's time limit starts; services need no warming."""
-    from veridical.wiring.build import is_instant
-
-    if memory.gate is not None and is_instant(memory.gate.backend):
-        memory.gate.warm_up()
 
 
 def _read(sources: Sequence[str], *, quiet: bool) -> tuple[Source, ...] | None:

@@ -19,15 +19,20 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
-from veridical.core.ports import estimators_of
-from veridical.pipeline.inference.wrappers.base import safe_estimate
+from veridical.core.measurements import (
+    BackendInfo,
+    Estimate,
+    Query,
+    Unmeasured,
+    UnmeasuredReason,
+)
+from veridical.pipeline.inference.wrappers.base import Wrapper, safe_estimate
 from veridical.telemetry import BackendAsked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query
+    from veridical.core.measurements import Measurement
     from veridical.core.ports import Backend
     from veridical.telemetry import Telemetry
 
@@ -49,24 +54,7 @@ def remaining() -> float:
     return max(0.0, _deadline.get() - anyio.current_time())
 
 
-class _Around:
-    """Backend around another one, with its metadata."""
-
-    def __init__(self, backend: Backend) -> None:
-        self.wrapped = backend
-
-    @property
-    def info(self) -> BackendInfo:
-        """Metadata of the wrapped backend."""
-        return self.wrapped.info
-
-    @property
-    def estimators(self) -> frozenset[Estimator]:
-        """Estimators that the estimates may come from."""
-        return estimators_of(self.wrapped)
-
-
-class Observed(_Around):
+class Observed(Wrapper[Query, Estimate, BackendInfo]):
     """Backend that reports the number and duration of its calls to telemetry."""
 
     def __init__(self, backend: Backend, telemetry: Telemetry) -> None:
@@ -95,7 +83,7 @@ class _Entry:
     found: dict[int, Measurement] = field(default_factory=dict)
 
 
-class Batching(_Around):
+class Batching(Wrapper[Query, Estimate, BackendInfo]):
     """Backend that joins the queries of concurrent requests into batches of at most `most`.
 
     A batch takes about as many from each request, so that a small one does not wait for a large
@@ -167,7 +155,7 @@ def _told(error: BaseException) -> Exception:
     return error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
 
 
-class Deadlined(_Around):
+class Deadlined(Wrapper[Query, Estimate, BackendInfo]):
     """Backend with a deadline: queries unfinished in the block `within` are timeouts.
 
     They are `Unmeasured`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,15 +30,8 @@ from veridical.telemetry import (
     verified,
 )
 from veridical.telemetry.prometheus import PrometheusSink
-from veridical.wiring.build import (
-    backend_of,
-    build_backend,
-    build_memory,
-    build_store,
-    build_text_model,
-    build_verifier,
-    is_instant,
-)
+from veridical.wiring.build import backend_of, build_verifier, is_instant
+from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -82,24 +75,25 @@ class Service:
         self.draining = False
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
-        self._inner = build_backend(settings, backend or settings.backend)
-        self.backend = self._shared(self._inner)
+        self._parts = Runtime(backend, settings=settings)
+        self._parts.take_over(backend)
+        self.backend = self._shared(self._parts.backend)
         self.verifier = build_verifier(settings, backend=self.backend)
         self._batching = self._batched(self.backend)
-        self._output_inner = self._output_backend(given=backend is not None)
+        self._output_parts = self._parts_for_output(given=backend is not None)
         self._backends, self.output_verifier = [self.backend], self.verifier
-        if self._output_inner is not None:
-            self._backends.append(self._shared(self._output_inner))
+        if self._output_parts is not None:
+            self._backends.append(self._shared(self._output_parts.backend))
             self.output_verifier = build_verifier(settings, backend=self._backends[-1])
         self._gauges()
 
-    def _output_backend(self, *, given: bool) -> Backend | None:
-        """Return the backend for answers on their way to a user; None if checks use it, too."""
+    def _parts_for_output(self, *, given: bool) -> Runtime | None:
+        """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
         same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
         if given or same or not self.settings.proxy.upstream_url:
             return None
-        return build_backend(self.settings, named, operation="output")
+        return Runtime(named, settings=self.settings, operation="output")
 
     def _shared(self, backend: Backend) -> Deadlined:
         observed: Backend = Observed(backend, self.telemetry)
@@ -148,7 +142,7 @@ class Service:
 
     def _waiting(self) -> float:
         """Return the number of facts in the queue; NaN if there is no memory, or no reading it."""
-        if "memory" not in self.__dict__:
+        if not self._parts.made("memory"):
             return math.nan
         try:
             return len(self.memory.pending())
@@ -157,21 +151,20 @@ class Service:
 
     # --- parts that are made when they are needed --------------------------------------------
 
-    @cached_property
+    @property
     def store(self) -> Store:
         """Database of the service."""
-        return build_store(self.settings)
+        return self._parts.store
 
-    @cached_property
+    @property
     def memory(self) -> Memory:
         """Memory of facts; its gate is as configured."""
-        return build_memory(self.settings)
+        return self._parts.memory
 
-    @cached_property
+    @property
     def text_model(self) -> TextModel | None:
         """Text model, if one is configured."""
-        named = self.settings.text_model
-        return None if named is None else build_text_model(self.settings, named)
+        return self._parts.model
 
     # --- from start to end -------------------------------------------------------------------
 
@@ -195,11 +188,9 @@ class Service:
 
     def _open_gate(self) -> None:
         """Load the gate's model, and begin to process its queue."""
-        gate = self.memory.gate
-        if gate is None:
+        if self.memory.gate is None:
             return
-        if is_instant(gate.backend):
-            gate.warm_up()
+        load_gate_model(self.memory)
         self._worker = QueueWorker(
             self.memory,
             busy=lambda: self.draining or self.admission.waiting > 0,
@@ -223,11 +214,10 @@ class Service:
         """Close everything that is open."""
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
-        made = (self.__dict__.get(name) for name in ("memory", "store", "text_model"))
-        for part in (*made, self._inner, self._output_inner):
-            if part is not None and hasattr(part, "close"):
+        for parts in (self._parts, self._output_parts):
+            if parts is not None:
                 with suppress(Exception):
-                    part.close()
+                    parts.close()
 
     # --- work --------------------------------------------------------------------------------
 

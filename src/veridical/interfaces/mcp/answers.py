@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from veridical.core.measurements import Estimate, Unmeasured
-from veridical.core.status_table import view
+from veridical.core.measurements import Unmeasured, supported_probability
+from veridical.core.printing import number
+from veridical.core.status_table import STATUS_TABLE, row_of
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _cut(value: object) -> object:
 
 
 def _rounded(value: object) -> object:
-    return round(value, _DECIMALS) + 0.0 if isinstance(value, float) else value
+    return number(value, _DECIMALS) if isinstance(value, float) else value
 
 
 Cut = Annotated[str, BeforeValidator(_cut)]
@@ -72,9 +73,7 @@ class ClaimAnswer(Output):
 
     text: Cut
     status: str = Field(
-        description="supported, contradicted, unsupported (the evidence does not say), "
-        "partially_supported, phantom_citation (cites what does not exist), unverifiable, "
-        "or undetermined (could not be measured: neither right nor wrong)"
+        description=" ".join(f"{status}: {row.meaning}" for status, row in STATUS_TABLE.items())
     )
     flagged: bool = Field(description="Whether it did not come out as supported.")
     certainty: str = Field(
@@ -227,8 +226,8 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         certainty=verdict.certainty.value,
         probability_right=verdict.probability_right,
         rule=verdict.rule,
-        p1=_supported(verdict.p1),
-        p0=_supported(verdict.p0),
+        p1=supported_probability(verdict.p1),
+        p0=supported_probability(verdict.p0),
         gap_bits=verdict.budget.gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
@@ -239,15 +238,11 @@ def claim(verdict: Verdict) -> ClaimAnswer:
 
 def _do(verdict: Verdict) -> str | None:
     """Return the action for a claim; for an unsure one, to look first."""
-    action = view(verdict).action
+    action = row_of(verdict).action
     if not verdict.please_look:
         return action
     look = "Not sure: look at the evidence yourself"
     return look if action is None else f"{look}. If the verdict is right: {action}"
-
-
-def _supported(found: Measurement) -> float | None:
-    return float(found.supported) if isinstance(found, Estimate) else None
 
 
 def _why(found: Measurement) -> str | None:

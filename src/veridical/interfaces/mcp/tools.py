@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
@@ -13,16 +13,10 @@ import anyio.to_thread
 from veridical.audit import auditing
 from veridical.interfaces.mcp import answers, arguments
 from veridical.quotes.grounding import ground_quotes
-from veridical.wiring.build import (
-    build_backend,
-    build_memory,
-    build_text_model,
-    build_verifier,
-    is_instant,
-)
+from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
-    from veridical.core.ports import Backend, TextModel
+    from veridical.core.ports import Backend
     from veridical.memory import Memory
     from veridical.settings import Settings
 
@@ -51,10 +45,9 @@ class Toolbox:
     """Implementation of the tools; close it at the end. Errors are those of the library."""
 
     def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
-        self._settings = settings
-        self._backend = build_backend(settings, backend or settings.backend)
-        self._verifier = build_verifier(settings, backend=self._backend)
-        self._memory: Memory | None = None
+        self._parts = Runtime(backend, settings=settings)
+        self._parts.take_over(backend)
+        self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
         self._making = anyio.Lock()
 
     @property
@@ -111,11 +104,7 @@ class Toolbox:
 
     def close(self) -> None:
         """Close everything that is open."""
-        if self._memory is not None:
-            self._memory.close()
-        for part in (self._backend, self.__dict__.get("_text_model")):  # if it was needed
-            if close := getattr(part, "close", None):
-                close()
+        self._parts.close()
 
     # --- the tools ---------------------------------------------------------------------------
 
@@ -149,12 +138,13 @@ class Toolbox:
         """Audit a trace."""
         steps = [step.model_dump(exclude_none=True) for step in given.steps]
         trace = replace(auditing.parse_trace(steps), question=given.question, answer=given.answer)
-        wanted = self._settings.hallucination.trace_auditing.check_post_hoc
+        parts = self._parts
+        wanted = parts.settings.hallucination.trace_auditing.check_post_hoc
         audit = await auditing.audit(
             trace,
             self._verifier,
             sources=given.sources,
-            executor=auditing.AnswerDeriver(self._backend, self._text_model) if wanted else None,
+            executor=auditing.AnswerDeriver(parts.backend, parts.model) if wanted else None,
         )
         return answers.audited(audit)
 
@@ -177,24 +167,14 @@ class Toolbox:
         find = partial(memory.facts, text=given.words, entity=given.about, limit=given.limit + 1)
         return answers.recalled(await anyio.to_thread.run_sync(find), given.limit)
 
-    @cached_property
-    def _text_model(self) -> TextModel | None:
-        """Text model, if one is configured; its budget and its limits hold for all calls."""
-        named = self._settings.text_model
-        return None if named is None else build_text_model(self._settings, named)
-
     async def _opened(self) -> Memory:
         async with self._making:
-            if self._memory is None:
-                self._memory = await anyio.to_thread.run_sync(self._made)
-        return self._memory
+            if not self._parts.made("gated_memory"):
+                await anyio.to_thread.run_sync(self._open)
+        return self._parts.gated_memory
 
-    def _made(self) -> Memory:
-        memory = build_memory(self._settings, gate=True)
-        gate = memory.gate
-        if gate is not None and is_instant(gate.backend):
-            gate.warm_up()  # loading a model must not use up the gate's time limit
-        return memory
+    def _open(self) -> None:
+        load_gate_model(self._parts.gated_memory)
 
 
 def _described(text: str, of: type[arguments.Arguments]) -> str:

@@ -31,6 +31,7 @@ from veridical.core.measurements import (
 from veridical.core.specs import BackendSpec
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
+from veridical.pipeline.inference.processors import usable_processors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class EmbeddedVerifier:
             msg = f"threads must be 1 or more, not {threads}"
             raise ConfigurationError(msg, hint="Leave it out to use every processor")
         self._card = load_card(model)
-        self._threads = threads or _usable_processors()
+        self._threads = threads or usable_processors()
 
     @property
     def info(self) -> BackendInfo:
@@ -118,13 +119,6 @@ class EmbeddedVerifier:
             for _ in range(min(self._threads, len(queries))):
                 tasks.start_soon(work)
         return [result for result in results if result is not None]
-
-
-def _usable_processors() -> int:
-    # Not every system has affinity; where it does, containers and taskset are respected.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _engine(card: WeightsCard) -> _Engine:

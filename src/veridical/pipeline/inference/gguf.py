@@ -8,7 +8,6 @@ for the context in its cache and has to read the claim alone. It changes no numb
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from dataclasses import replace
 from functools import partial
@@ -41,6 +40,7 @@ from veridical.pipeline.inference.llama_cpp import (
     xllamacpp,
 )
 from veridical.pipeline.inference.logprobs import read_logprobs
+from veridical.pipeline.inference.processors import usable_processors
 from veridical.pipeline.inference.prompts import Prompt, fingerprint, prompt_for
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def create(
     if not model:
         msg = "the backend gguf has no default model"
         raise ConfigurationError(msg, hint=_NO_FILE)
-    threads = processors() if threads is None else threads
+    threads = usable_processors() if threads is None else threads
     ensure_positive(threads=threads, context_tokens=context_tokens)
     ensure_positive(timeout_s=timeout_s, top_logprobs=top_logprobs)
     load = Load(Path(model).expanduser(), context_tokens, threads)
@@ -203,11 +203,3 @@ def file_digest(path: Path) -> str:
         msg = f"the model file {path} is no GGUF file"
         raise ConfigurationError(msg, hint=_NO_FILE)
     return hashlib.sha256(b"%d\n" % size + first + last).hexdigest()
-
-
-def processors() -> int:
-    """Return the number of processors this process may use."""
-    # Not every system has affinity; where it does, containers and taskset are respected.
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

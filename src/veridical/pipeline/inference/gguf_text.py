@@ -26,10 +26,11 @@ from veridical.core.measurements import (
 from veridical.core.specs import TextModelSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
-from veridical.pipeline.inference.gguf import file_digest, processors
+from veridical.pipeline.inference.gguf import file_digest
 from veridical.pipeline.inference.llama_cpp import LlamaModel, Load, shared, xllamacpp
 from veridical.pipeline.inference.openai_text import ReplyFormat, chat, generated, response_format
 from veridical.pipeline.inference.prices import Usage
+from veridical.pipeline.inference.processors import usable_processors
 
 if TYPE_CHECKING:
     from veridical.pipeline.inference.completions import Completion
@@ -51,7 +52,7 @@ def create(
     if not model:
         msg = "the text model gguf has no default model"
         raise ConfigurationError(msg, hint="Give the path of a model file: gguf:PATH")
-    threads = processors() if threads is None else threads
+    threads = usable_processors() if threads is None else threads
     ensure_positive(threads=threads, context_tokens=context_tokens, timeout_s=timeout_s)
     load = Load(Path(model).expanduser(), context_tokens, threads)
     return GgufText(load, timeout_s=timeout_s)

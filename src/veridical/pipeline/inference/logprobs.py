@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Estimate, Unmeasured
+from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prompts import AnswerWord
 
 if TYPE_CHECKING:
@@ -80,11 +81,11 @@ def read_logprobs(top: Iterable[tuple[str, float]]) -> TokenProbabilities | Unme
             found[answer].append(probability)
     total = math.fsum(sorted(listed))
     if not total <= 1.0 + _ROUNDING:  # true for NaN
-        return _malformed("the log-probabilities are not those of a distribution")
+        return malformed("the log-probabilities are not those of a distribution")
     held = {answer: math.fsum(sorted(shares)) for answer, shares in found.items()}
     mass = math.fsum(held.values())
     if mass < LEAST_MASS:
-        return _malformed(f"{mass:.0%} of the first token's probability is on an answer")
+        return malformed(f"{mass:.0%} of the first token's probability is on an answer")
     return _reading(held, mass, rest=max(0.0, 1.0 - total))
 
 
@@ -107,7 +108,3 @@ def _reading(held: Mapping[AnswerWord, float], mass: float, rest: float) -> Toke
         high=max(min((yes + rest) / (mass + rest), 1.0), supported),
         mass=min(mass, 1.0),
     )
-
-
-def _malformed(detail: str) -> Unmeasured:
-    return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, detail)

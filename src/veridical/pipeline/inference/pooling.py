@@ -8,10 +8,10 @@ contradicted and not in context as the two share theirs on average.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import exp, log
+from math import exp
 from typing import TYPE_CHECKING
 
-from veridical.core.information import clip
+from veridical.core.certainty import log_odds
 
 if TYPE_CHECKING:
     from veridical.core.measurements import Estimate
@@ -23,7 +23,7 @@ WEIGHT = 2 / 3
 
 def pooled_probability(first: float, second: float) -> float:
     """Return the mean of two probabilities in log-odds, each clipped as for bits (.001 to .999)."""
-    mean = (1.0 - WEIGHT) * _log_odds(first) + WEIGHT * _log_odds(second)
+    mean = (1.0 - WEIGHT) * log_odds(first) + WEIGHT * log_odds(second)
     return 1.0 / (1.0 + exp(-mean))
 
 
@@ -39,11 +39,6 @@ def pooled(first: Estimate, second: Estimate) -> Estimate:
         low=min(supported, pooled_probability(first.low, second.low)),
         high=max(supported, pooled_probability(first.high, second.high)),
     )
-
-
-def _log_odds(p: float) -> float:
-    clipped = clip(p)
-    return log(clipped / (1.0 - clipped))
 
 
 def _rest(total: float, *estimates: Estimate) -> tuple[float | None, float | None]:

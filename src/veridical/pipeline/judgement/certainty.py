@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.certainty import SCORE, UNCALIBRATED, VerdictKind, log_odds
 from veridical.core.measurements import Estimate
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Certainty, Status
 from veridical.pipeline.judgement.aggregation import required
 from veridical.pipeline.judgement.contradictions import content_words
@@ -22,14 +23,6 @@ if TYPE_CHECKING:
     from veridical.core.certainty import CertaintyModel
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Verdict
-
-_KINDS = {
-    Status.SUPPORTED: VerdictKind.SUPPORTED,
-    Status.CONTRADICTED: VerdictKind.CONTRADICTED,
-    Status.PARTIALLY_SUPPORTED: VerdictKind.NOT_SUPPORTED,
-    Status.UNSUPPORTED: VerdictKind.NOT_SUPPORTED,
-    Status.PHANTOM_CITATION: VerdictKind.NOT_SUPPORTED,
-}
 
 
 def rated(verdict: Verdict, model: CertaintyModel | None, policy: Policy) -> Verdict:
@@ -54,7 +47,7 @@ def rated(verdict: Verdict, model: CertaintyModel | None, policy: Policy) -> Ver
 def kind_of(verdict: Verdict) -> VerdictKind | None:
     """Return the kind of a verdict; None if it cannot be right or wrong."""
     by_score = isinstance(verdict.p1, Estimate) or verdict.status is Status.PHANTOM_CITATION
-    return _KINDS.get(verdict.status) if verdict.checked and by_score else None
+    return STATUS_TABLE[verdict.status].kind if verdict.checked and by_score else None
 
 
 def features(verdict: Verdict, kind: VerdictKind) -> dict[str, float]:

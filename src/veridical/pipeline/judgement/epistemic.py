@@ -5,33 +5,32 @@ The words come from `core.status_table`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from veridical.core.epistemic import (
     ClaimVerification,
     EpistemicGap,
-    GapType,
     HallucinationReport,
     Severity,
     SkipReason,
-    StepLabel,
 )
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Estimate, Taken, Unmeasured
-from veridical.core.status_table import NOT_CARRIED, View, view
+from veridical.core.measurements import Taken, Unmeasured, supported_probability
+from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE, row_of
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from veridical.core.assessment import Assessment
-    from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.similarity import Consistency, Contradictions
+    from veridical.core.status_table import GapType, StepLabel
     from veridical.core.verdicts import Verdict
 
-_ALWAYS_CRITICAL = frozenset({"contradicted", "phantom_citation"})
+_ALWAYS_CRITICAL = {row.gap_type for row in STATUS_TABLE.values() if row.level == "error"}
 
 
 def verification(verdict: Verdict, consistency: Consistency | None = None) -> ClaimVerification:
@@ -40,7 +39,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
     if consistency is not None:
         took += consistency.taken
     cited = [cite.source or cite.id for cite in verdict.citations]
-    support = _supported(verdict.p1)
+    support = supported_probability(verdict.p1)
     return ClaimVerification(
         claim_id=claim.id,
         claim_text=claim.text,
@@ -56,7 +55,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         rule=verdict.rule,
         certainty=verdict.certainty,
         target=budget.target,
-        p0=_supported(verdict.p0),
+        p0=supported_probability(verdict.p0),
         p1=support,
         required_bits=budget.required_bits,
         observed_bits=budget.observed_bits,
@@ -70,13 +69,9 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
     )
 
 
-def _supported(measurement: Measurement) -> float | None:
-    return measurement.supported if isinstance(measurement, Estimate) else None
-
-
 def _flag_reason(verdict: Verdict) -> str | None:
     """Return the gap type of a flagged claim; one too vague to check has its status."""
-    return (view(verdict).gap_type or verdict.status.value) if verdict.flagged else None
+    return (row_of(verdict).gap_type or verdict.status.value) if verdict.flagged else None
 
 
 def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
@@ -85,19 +80,18 @@ def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
     A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence covers
     only a part of its content.
     """
-    words, bits = view(verdict), verdict.budget.gap_bits
-    if words.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
-        words = View("partial_support", None, NOT_CARRIED)
-    if words.gap_type is None or words.action is None:
+    row, bits = row_of(verdict), verdict.budget.gap_bits
+    if row.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
+        row = replace(row, gap_type="partial_support", action=NOT_CARRIED)
+    if row.gap_type is None or row.action is None:
         return None
-    kind = cast("GapType", words.gap_type)  # the table of views holds no other
     return EpistemicGap(
         claim_id=verdict.claim.id,
         claim_text=verdict.claim.text,
-        gap_type=kind,
+        gap_type=row.gap_type,
         gap_bits=bits,
-        suggested_action=words.action,
-        severity=severity(kind, bits, policy),
+        suggested_action=row.action,
+        severity=severity(row.gap_type, bits, policy),
         nearest=verdict.evidence,
     )
 
@@ -118,7 +112,7 @@ def step_label(verdict: Verdict) -> StepLabel | None:
     """Return the label of SPEC-08.24 for a verdict; None if it could not be measured."""
     if verdict.claim.excluded is not None and not verdict.checked:
         return "UNVERIFIABLE"
-    return cast("StepLabel | None", view(verdict).step_label)
+    return row_of(verdict).step_label
 
 
 # --- the report ------------------------------------------------------------------------------
@@ -186,20 +180,14 @@ def not_verified(response: str, why: SkipReason) -> HallucinationReport:
 
 # --- several claims of one step --------------------------------------------------------------
 
-_WORST_FIRST = (
-    Status.CONTRADICTED,
-    Status.PHANTOM_CITATION,
-    Status.UNSUPPORTED,
-    Status.PARTIALLY_SUPPORTED,
-    Status.UNDETERMINED,
-    Status.SUPPORTED,
-    Status.UNVERIFIABLE,
-)
-
 
 def deciding(verdicts: Iterable[Verdict]) -> Verdict:
     """Return the verdict that decides about a step: the worst one of its claims.
 
     Unverifiable claims decide only if there is nothing else. `ValueError` for no verdicts.
     """
-    return min(verdicts, key=lambda verdict: _WORST_FIRST.index(verdict.status))
+    return min(verdicts, key=_urgency)
+
+
+def _urgency(verdict: Verdict) -> tuple[bool, int]:
+    return verdict.status is Status.UNVERIFIABLE, STATUS_TABLE[verdict.status].urgency

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from veridical.core.measurements import Estimate
 from veridical.core.quantities import Bound, Relation, derivation, relation
 from veridical.core.quantity_parsing import find_quantities
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Note, QuantityDifference, Role, Status, Verdict
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
@@ -113,8 +114,7 @@ def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced,
 
 
 def _may_differ(verdict: Verdict) -> bool:
-    decided = {Status.SUPPORTED, Status.UNSUPPORTED, Status.CONTRADICTED}
-    return verdict.status in {*decided, Status.PARTIALLY_SUPPORTED} and bool(
+    return STATUS_TABLE[verdict.status].by_probability and bool(
         isinstance(verdict.p1, Estimate) and find_quantities(verdict.claim.as_read)
     )
 

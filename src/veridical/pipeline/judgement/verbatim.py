@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import Note, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.budget import budget, dependence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
-_REFUSED = frozenset({Status.CONTRADICTED, Status.UNSUPPORTED, Status.PARTIALLY_SUPPORTED})
+_REFUSED = {status for status, row in STATUS_TABLE.items() if row.by_probability and row.flagged}
 
 
 def may_stand_verbatim(verdict: Verdict) -> bool:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
-from veridical.core.status_table import view
+from veridical.core.printing import number
+from veridical.core.status_table import row_of
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, CascadeUsage, Counts
     from veridical.core.measurements import BackendInfo, Measurement
+    from veridical.core.printing import Document
     from veridical.core.types import Claim, ClaimExtraction, EvidenceMap, SourceSpan, Span
     from veridical.core.verdicts import EvidenceSpan, PartVerdict, QuantityDifference, Verdict
 
 SCHEMA = "veridical.report/1"
-_DECIMALS = 6
-
-Document = dict[str, Any]
-"""A JSON object: strings, numbers, booleans, None, lists and objects of these."""
 
 
 def to_document(assessment: Assessment) -> Document:
@@ -86,11 +84,11 @@ def _summary(assessment: Assessment) -> Document:
             "passed": _counts(summary.passed),
         },
         "failing": len(assessment.failing),
-        "probability_grounded": _number(summary.probability_grounded),
-        "max_gap_bits": _number(summary.max_gap_bits),
-        "overall_confidence": _number(summary.overall_confidence),
-        "latency_ms": _number(summary.latency_ms),
-        "cost_usd": _number(summary.cost_usd),
+        "probability_grounded": number(summary.probability_grounded),
+        "max_gap_bits": number(summary.max_gap_bits),
+        "overall_confidence": number(summary.overall_confidence),
+        "latency_ms": number(summary.latency_ms),
+        "cost_usd": number(summary.cost_usd),
         "tokens": summary.tokens,
         "cascade": _cascade(summary.cascade),
         "extraction": _extraction(summary.extraction),
@@ -116,8 +114,8 @@ def _extraction(extraction: ClaimExtraction) -> Document:
         "unknown_sources": extraction.unknown_sources,
         "filled": extraction.filled,
         "tokens": extraction.tokens,
-        "cost_usd": _number(extraction.cost_usd),
-        "latency_ms": _number(extraction.latency_ms),
+        "cost_usd": number(extraction.cost_usd),
+        "latency_ms": number(extraction.latency_ms),
     }
 
 
@@ -128,7 +126,7 @@ def _cascade(savings: CascadeUsage | None) -> Document | None:
         "asked_first": savings.asked_first,
         "asked_second": savings.asked_second,
         "stood_in": savings.stood_in,
-        "saved": _number(savings.saved),
+        "saved": number(savings.saved),
     }
 
 
@@ -146,7 +144,7 @@ def _asserted(claim: Claim) -> Document:
         "assertive": claim.assertive,
         "excluded": claim.excluded.value if claim.excluded else None,
         "skipped": claim.skipped.value if claim.skipped else None,
-        "confidence": _number(confidence.value) if confidence else None,
+        "confidence": number(confidence.value) if confidence else None,
         "confidence_stated": bool(confidence and confidence.stated),
         **_hint(claim.evidence_map),
         **({} if claim.read_as is None else {"read_as": claim.read_as}),
@@ -161,13 +159,13 @@ def _hint(found: EvidenceMap | None) -> Document:
 
 
 def _judged(verdict: Verdict) -> Document:
-    words = view(verdict)
+    words = row_of(verdict)
     return {
         "status": verdict.status.value,
         "rule": verdict.rule,
         "flagged": verdict.flagged,
         "certainty": verdict.certainty.value,
-        "probability_right": _number(verdict.probability_right),
+        "probability_right": number(verdict.probability_right),
         "notes": [note.value for note in verdict.notes],
         "gap_type": words.gap_type,
         "suggested_action": words.action,
@@ -180,13 +178,13 @@ def _measured(verdict: Verdict) -> Document:
     return {
         "p1": _measurement(verdict.p1, asked=verdict.claim.verifiable),
         "p0": _measurement(verdict.p0, asked=verdict.claim.verifiable),
-        "target": _number(budget.target),
-        "required_bits": _number(budget.required_bits),
-        "observed_bits": _number(budget.observed_bits),
-        "budget_gap_bits": _number(budget.gap_bits),
-        "gap_interval_bits": {"low": _number(gap.low), "high": _number(gap.high)} if gap else None,
+        "target": number(budget.target),
+        "required_bits": number(budget.required_bits),
+        "observed_bits": number(budget.observed_bits),
+        "budget_gap_bits": number(budget.gap_bits),
+        "gap_interval_bits": {"low": number(gap.low), "high": number(gap.high)} if gap else None,
         "confidence_justified": budget.justified,
-        "evidence_dependence": _number(verdict.dependence),
+        "evidence_dependence": number(verdict.dependence),
     }
 
 
@@ -217,11 +215,11 @@ def _measurement(measurement: Measurement, *, asked: bool = True) -> Document:
     if not isinstance(measurement, Estimate):
         return {"unmeasured": measurement.reason.value}
     return {
-        "supported": _number(measurement.supported),
-        "contradicted": _number(measurement.contradicted),
-        "not_in_context": _number(measurement.not_in_context),
-        "low": _number(measurement.low),
-        "high": _number(measurement.high),
+        "supported": number(measurement.supported),
+        "contradicted": number(measurement.contradicted),
+        "not_in_context": number(measurement.not_in_context),
+        "low": number(measurement.low),
+        "high": number(measurement.high),
         "estimator": measurement.estimator.value,
         "samples": measurement.samples,
         "cached": measurement.cached,
@@ -253,8 +251,3 @@ def _piece(piece: SourceSpan) -> Document:
 
 def _span(span: Span) -> dict[str, int]:
     return {"start": span.start, "end": span.end}
-
-
-def _number(value: float | None) -> float | None:
-    """Round for stable output; adding 0.0 turns a negative zero into zero."""
-    return None if value is None else round(float(value), _DECIMALS) + 0.0

@@ -8,8 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from veridical.core.status_table import view
-from veridical.core.verdicts import DECIDED_BY_EVIDENCE
+from veridical.core.status_table import row_of
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.escaping import one_line
 from veridical.pipeline.reports.meters import bits_bar
@@ -23,20 +22,6 @@ if TYPE_CHECKING:
     from veridical.core.similarity import Contradictions
     from veridical.core.verdicts import Verdict
 
-# Middle tones, as in `text`: they read on a light and on a dark background.
-STYLES = {
-    "supported": "green4",
-    "contradicted": "bold red3",
-    "partially_supported": "dark_goldenrod",
-    "unsupported": "dark_orange3",
-    "phantom_citation": "bold medium_violet_red",
-    "unverifiable": "steel_blue",
-    "undetermined": "medium_purple3",
-}
-STYLES |= {
-    phrases.unsure(status): f"italic {STYLES[status].removeprefix('bold ')}"
-    for status in DECIDED_BY_EVIDENCE
-}
 QUIET = "grey50"
 _CELLS = 16
 _SHOWN = 160
@@ -58,11 +43,11 @@ class Layout:
         if not report.claims:
             return self._ink(head)
         sure = any(not claim.please_look for claim in report.flagged)
-        style = STYLES["contradicted" if report.flagged_claims else "supported"]
+        style = phrases.style("contradicted" if report.flagged_claims else "supported")
         if report.flagged_claims and not sure:
-            style = STYLES[phrases.unsure("contradicted")]
+            style = phrases.style(phrases.unsure("contradicted"))
         if not report.flagged_claims and report.undetermined_claims:
-            style = STYLES["undetermined"]
+            style = phrases.style("undetermined")
         blocks = [self._ink(head, style), self.claims(report.claims)]
         if report.contradictions is not None and report.contradictions.pairs:
             blocks.append(self.contradictions(report.contradictions))
@@ -75,7 +60,7 @@ class Layout:
         table = columns("", "claim", "status", "p1", "p0", "bits", "")
         for claim in claims:
             tone = tone_of(claim)
-            style = STYLES[tone]
+            style = phrases.style(tone)
             table.add_row(
                 self._ink(self._mark(tone), style),
                 self._ink(claim.claim_id, style),
@@ -90,7 +75,7 @@ class Layout:
     def contradictions(self, found: Contradictions) -> RenderableType:
         """Return the pairs of claims that oppose each other."""
         lines = [one_line(line) for line in str(found).splitlines()]
-        return Group(*(self._ink(line, STYLES["contradicted"]) for line in lines[:-1]))
+        return Group(*(self._ink(line, phrases.style("contradicted")) for line in lines[:-1]))
 
     # --- one claim ---------------------------------------------------------------------------
 
@@ -104,13 +89,16 @@ class Layout:
         for name, value in self._rows(claim):
             grid.add_row(self._ink(name, QUIET), value)
         title = f"{self._mark(tone)} {claim.claim_id} {label}"
-        return Group(self._ink(title, STYLES[tone]), grid)
+        return Group(self._ink(title, phrases.style(tone)), grid)
 
     def _rows(self, claim: ClaimVerification) -> Iterator[tuple[str, Text]]:
         yield "claim", self._ink(one_line(claim.claim_text), "bold")
         verdict = claim.verdict
         if verdict is not None:
-            yield "why", self._ink(f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict)})")
+            yield (
+                "why",
+                self._ink(f"{phrases.reason(verdict)} (rule: {phrases.rule(verdict.rule)})"),
+            )
             if verdict.probability_right is not None:
                 yield "verdict", self._ink(figures.certainty(verdict))
             if phrases.asked(verdict):
@@ -125,7 +113,7 @@ class Layout:
             yield span.role.value, self._ink(f"{place}: “{cut(span.text, 2 * _SHOWN)}”")
         for note in claim.notes:
             yield "note", self._ink(phrases.NOTES[note])
-        if verdict is not None and (action := view(verdict).action):
+        if verdict is not None and (action := row_of(verdict).action):
             yield "do", self._ink(action, "italic")
 
     # --- parts -------------------------------------------------------------------------------
@@ -143,7 +131,7 @@ class Layout:
         bar = None if verdict is None else bits_bar(verdict.budget, cells=cells, ink=ink)
         if bar is None:
             return self._ink("")
-        return self._ink(bar.text, STYLES["supported" if bar.paid else "unsupported"])
+        return self._ink(bar.text, phrases.style("supported" if bar.paid else "unsupported"))
 
 
 def columns(*names: str) -> Table:
@@ -163,11 +151,6 @@ def tone_of(claim: ClaimVerification) -> str:
 def shown_probability(value: float | None) -> str:
     """Return a probability with two decimals, or a dash where it is unknown."""
     return "–" if value is None else figures.probability(value)
-
-
-def spoken_rule(rule: str) -> str:
-    """Return the name of a rule in words."""
-    return " ".join(rule.replace("_", " ").replace(":", ": ").split())
 
 
 def cut(text: str, limit: int = _SHOWN) -> str:

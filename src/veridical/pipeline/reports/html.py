@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from veridical.pipeline.reports.meters import WIDTH
 from veridical.pipeline.reports.page import to_page
-from veridical.pipeline.reports.templates import content_policy, resource, template
+from veridical.pipeline.reports.templates import content_policy, page_style, resource, template
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
@@ -17,7 +17,7 @@ _PACKAGE = "veridical.pipeline.reports"
 
 def to_html(assessment: Assessment) -> str:
     """Return the page; every text in it is escaped, its control characters made visible."""
-    css, js = resource(_PACKAGE, "page.css"), resource(_PACKAGE, "page.js")
+    css, js = page_style(), resource(_PACKAGE, "page.js")
     return template(_PACKAGE, "page.html.j2").render(
         page=to_page(assessment),
         policy=content_policy(css, js),

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.verdicts import Status
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import one_line, visible
@@ -94,7 +94,7 @@ def _details(verdict: Verdict) -> str:
     lines.append(f"verdict: {certainty(verdict)}")
     lines += [f"p1: {measured(verdict.p1)}", f"p0: {measured(verdict.p0)}"]
     lines += [f"bits: {bits(verdict.budget)}", *map(_evidence, verdict.evidence)]
-    if action := view(verdict).action:
+    if action := row_of(verdict).action:
         lines.append(f"do: {action}")
     return visible("\n".join(lines))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.differences import marked, pieces
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.types import Source, Span
 from veridical.core.verdicts import Role, Status
 from veridical.pipeline.reports import figures, phrases
@@ -218,7 +218,7 @@ class _Builder:
             badge=badge,
             verdict=verdict,
             reason=phrases.reason(verdict),
-            rule=phrases.rule(verdict),
+            rule=phrases.rule(verdict.rule),
             p1=figures.supported(verdict.p1),
             p1_rest=figures.rest(verdict.p1),
             p0=figures.supported(verdict.p0),
@@ -227,7 +227,7 @@ class _Builder:
             bits=figures.budget_rows(verdict.budget),
             belief=belief_meter(verdict),
             budget=bits_meter(verdict.budget),
-            action=view(verdict).action,
+            action=row_of(verdict).action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
             evidence=tuple(self._quotes(badge)),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
+from veridical.core.status_table import STATUS_TABLE
 from veridical.core.types import Exclusion, Skip
-from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Note, Status
+from veridical.core.verdicts import Note, Status
 from veridical.pipeline.reports.escaping import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from veridical.core.assessment import Assessment, CascadeUsage
     from veridical.core.types import Citation, ClaimExtraction
@@ -33,7 +34,7 @@ def unsure(status: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatusStyle:
-    """Label and marks of a tone; `ascii_mark` is for terminals without Unicode.
+    """Label, marks and terminal style of a tone; `ascii_mark` is for terminals without Unicode.
 
     A tone is a status, or a status with `_unsure` behind it.
     """
@@ -42,62 +43,51 @@ class StatusStyle:
     mark: str
     ascii_mark: str
     meaning: str
+    style: str
 
 
-_LOOKS: Mapping[str, StatusStyle] = {
-    Status.SUPPORTED: StatusStyle("supported", "✓", "+", "The evidence states the claim."),
-    Status.CONTRADICTED: StatusStyle("contradicted", "✗", "x", "The evidence opposes the claim."),
-    Status.PARTIALLY_SUPPORTED: StatusStyle(
-        "partially supported", "◐", "%", "The evidence carries some of the claim, not all of it."
-    ),
-    Status.UNSUPPORTED: StatusStyle(
-        "unsupported", "○", "o", "The evidence does not state the claim."
-    ),
-    Status.PHANTOM_CITATION: StatusStyle(
-        "phantom citation", "†", "!", "The claim cites a source that does not exist."
-    ),
-    Status.UNVERIFIABLE: StatusStyle(
-        "unverifiable", "≈", "~", "The claim is too vague to be true or false."
-    ),
-    Status.UNDETERMINED: StatusStyle(
-        "undetermined", "?", "?", "The claim could not be measured: neither a pass nor a fail."
-    ),
-    EXCLUDED: StatusStyle(
-        "not checked", "·", ".", "No assertion, or left out by the mode; kept here."
-    ),
-}
+def _sure(status: Status) -> StatusStyle:
+    row = STATUS_TABLE[status]
+    return StatusStyle(row.label, row.mark, row.ascii_mark, row.meaning, row.style)
 
 
-def _unsure(look: StatusStyle) -> StatusStyle:
+def _unsure(status: Status) -> StatusStyle:
+    row = STATUS_TABLE[status]
     return StatusStyle(
-        f"{look.label}, unsure",
-        f"?{look.mark}",
-        f"?{look.ascii_mark}",
-        f"{look.meaning} {PLEASE_LOOK}",
+        f"{row.label}, unsure",
+        f"?{row.mark}",
+        f"?{row.ascii_mark}",
+        f"{row.meaning} {PLEASE_LOOK}",
+        f"not bold italic {row.style.removeprefix('bold ')}",
     )
 
 
-def _both(status: str, look: StatusStyle) -> Mapping[str, StatusStyle]:
-    """Return the looks of a status: of sure verdicts and, where there are such, of unsure ones."""
-    if status not in DECIDED_BY_EVIDENCE:
-        return {status: look}
-    return {status: look, unsure(status): _unsure(look)}
+def tones(status: Status) -> tuple[str, ...]:
+    """Return the tones of a status: of sure verdicts and, where there are such, of unsure ones."""
+    by_probability = STATUS_TABLE[status].by_probability
+    return (status.value, unsure(status)) if by_probability else (status.value,)
 
 
-LOOKS: Mapping[str, StatusStyle] = {
-    tone: look for status, found in _LOOKS.items() for tone, look in _both(status, found).items()
-}
+def _looks() -> Iterator[tuple[str, StatusStyle]]:
+    """Yield the tones and their looks: supported, then the worst status first."""
+    for status in sorted(STATUS_TABLE, key=lambda status: status is not Status.SUPPORTED):
+        yield from zip(tones(status), (_sure(status), _unsure(status)), strict=False)
+    meaning = "No assertion, or left out by the mode; kept here."
+    yield EXCLUDED, StatusStyle("not checked", "·", ".", meaning, "grey50")
+
+
+LOOKS: Mapping[str, StatusStyle] = dict(_looks())
+
+
+def _urgency(status: Status, tone: str) -> tuple[int, int, bool, str]:
+    """Return what orders tones: sure verdicts against a claim, then unsure ones, then the rest."""
+    row, sure = STATUS_TABLE[status], tone == status
+    against = row.flagged and row.kind is not None
+    return (int(not sure) if against else 2, row.urgency, sure, tone)
+
 
 URGENCY = (
-    Status.CONTRADICTED.value,
-    Status.PHANTOM_CITATION.value,
-    Status.UNSUPPORTED.value,
-    Status.PARTIALLY_SUPPORTED.value,
-    *(unsure(status) for status in DECIDED_BY_EVIDENCE if status is not Status.SUPPORTED),
-    Status.UNVERIFIABLE.value,
-    Status.UNDETERMINED.value,
-    unsure(Status.SUPPORTED),
-    Status.SUPPORTED.value,
+    *(tone for *_, tone in sorted(_urgency(s, tone) for s in STATUS_TABLE for tone in tones(s))),
     EXCLUDED,
 )
 """The tones in the order in which they colour a stretch of text that several claims share."""
@@ -150,6 +140,11 @@ def tone(verdict: Verdict) -> str:
     return unsure(verdict.status) if verdict.please_look else verdict.status.value
 
 
+def style(tone: str) -> str:
+    """Return the style of a tone on a terminal."""
+    return LOOKS[tone].style
+
+
 def asked(verdict: Verdict) -> bool:
     """Return whether a backend was, or should have been, asked about the claim."""
     return isinstance(verdict.p1, Estimate) or verdict.status is Status.UNDETERMINED
@@ -160,9 +155,9 @@ def unmeasured(measurement: Unmeasured) -> str:
     return f"{_UNMEASURED[measurement.reason]} ({measurement.reason.value})"
 
 
-def rule(verdict: Verdict) -> str:
-    """Return the name of the deciding rule as words."""
-    return " ".join(verdict.rule.replace("_", " ").replace(":", ": ").split())
+def rule(name: str) -> str:
+    """Return the name of a rule in words."""
+    return " ".join(name.replace("_", " ").replace(":", ": ").split())
 
 
 def reason(verdict: Verdict) -> str:
@@ -180,11 +175,12 @@ def _reason(verdict: Verdict) -> str:
             return _phantom(verdict)
         case Status.PARTIALLY_SUPPORTED:
             return _partial(verdict)
-        case Status.UNSUPPORTED:
-            return "The evidence neither states nor opposes the claim."
+        case Status.CONTRADICTED if verdict.difference:
+            return _difference(verdict.difference)
+        case Status.CONTRADICTED | Status.SUPPORTED | Status.UNSUPPORTED | Status.UNVERIFIABLE:
+            return STATUS_TABLE[verdict.status].meaning
         case _:
-            meaning = LOOKS[verdict.status].meaning
-            return _difference(verdict.difference) if verdict.difference else meaning
+            assert_never(verdict.status)
 
 
 def _difference(found: QuantityDifference) -> str:
@@ -232,7 +228,7 @@ def _undetermined(verdict: Verdict) -> str:
 def _phantom(verdict: Verdict) -> str:
     ids = phantoms(verdict)
     if not ids:
-        return LOOKS[Status.PHANTOM_CITATION].meaning
+        return STATUS_TABLE[Status.PHANTOM_CITATION].meaning
     verb = "is not a source" if len(ids) == 1 else "are not sources"
     return f"Cites {', '.join(ids)}, which {verb} of this answer."
 
@@ -241,7 +237,7 @@ def _partial(verdict: Verdict) -> str:
     if Note.OVER_EXTRAPOLATION in verdict.notes:
         return "The evidence carries a weaker form of the claim only."
     if not verdict.parts:
-        return LOOKS[Status.PARTIALLY_SUPPORTED].meaning
+        return STATUS_TABLE[Status.PARTIALLY_SUPPORTED].meaning
     supported = sum(part.status is Status.SUPPORTED for part in verdict.parts)
     verb = "is" if supported == 1 else "are"
     return f"{supported} of {len(verdict.parts)} parts {verb} supported."

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
-from veridical.core.status_table import VIEWS, view
-from veridical.core.verdicts import Status
+from veridical.core.status_table import STATUS_TABLE, row_of
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.document import to_document
 from veridical.pipeline.reports.escaping import one_line
@@ -25,17 +24,13 @@ from veridical.pipeline.reports.positions import Lines, SourceLines
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
+    from veridical.core.status_table import Level, Status
     from veridical.core.types import Span
     from veridical.core.verdicts import EvidenceSpan, Verdict
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {
-    Status.CONTRADICTED: "error",
-    Status.PHANTOM_CITATION: "error",
-    Status.UNSUPPORTED: "warning",
-    Status.PARTIALLY_SUPPORTED: "warning",
-    Status.UNVERIFIABLE: "note",
-    Status.UNDETERMINED: "note",
+_LEVELS: dict[Status, Level] = {
+    status: row.level for status, row in STATUS_TABLE.items() if row.level is not None
 }
 _RULE_INDEX = {status: index for index, status in enumerate(_LEVELS)}
 _Node = dict[str, Any]
@@ -144,12 +139,12 @@ def _driver() -> _Node:
 
 
 def _rule(status: Status) -> _Node:
-    look = phrases.LOOKS[status]
+    row = STATUS_TABLE[status]
     return {
         "id": status.value,
-        "name": look.label.title().replace(" ", ""),
-        "shortDescription": {"text": look.meaning},
-        "help": {"text": f"{look.meaning} {VIEWS[status].action}."},
+        "name": row.label.title().replace(" ", ""),
+        "shortDescription": {"text": row.meaning},
+        "help": {"text": f"{row.meaning} {row.action}."},
         "defaultConfiguration": {"level": _LEVELS[status]},
     }
 
@@ -157,7 +152,7 @@ def _rule(status: Status) -> _Node:
 def _message(verdict: Verdict) -> str:
     label = phrases.LOOKS[phrases.tone(verdict)].label.capitalize()
     parts = [f"{label}: “{one_line(verdict.claim.text)}”.", phrases.reason(verdict)]
-    if action := view(verdict).action:
+    if action := row_of(verdict).action:
         parts.append(f"{action}.")
     return _literal(one_line(" ".join(parts)))
 

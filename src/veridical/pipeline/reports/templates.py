@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
+from veridical.core.status_table import STATUS_TABLE
 from veridical.pipeline.reports.escaping import visible
-from veridical.pipeline.reports.phrases import count
+from veridical.pipeline.reports.phrases import count, tones
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+    from veridical.core.status_table import Status
 
 
 def content_policy(css: str, js: str | None = None) -> str:
@@ -37,6 +40,31 @@ def _digest(text: str) -> str:
 def resource(package: str, name: str) -> str:
     """Return the text of a file of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def page_style() -> str:
+    """Return the style of the report's page: the colours of the tones, then `page.css`."""
+    return _tones() + resource("veridical.pipeline.reports", "page.css")
+
+
+def _tones() -> str:
+    colours = {status: row.colours for status, row in STATUS_TABLE.items()}
+    light = " ".join(_inks(each, of.light, of.light_tint) for each, of in colours.items())
+    dark = " ".join(_inks(each, of.dark, of.dark_tint) for each, of in colours.items())
+    rules = "\n".join(_rule(each, of.underline) for each, of in colours.items())
+    in_the_dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
+    return f":root {{ {light} }}\n{in_the_dark}\n{rules}\n"
+
+
+def _inks(status: Status, ink: str, tint: str) -> str:
+    return f"--{status}: {ink}; --{status}-tint: {tint};"
+
+
+def _rule(status: Status, underline: str) -> str:
+    names = ", ".join(f".t-{tone}" for tone in tones(status))
+    inks = f"--tone: var(--{status}); --tint: var(--{status}-tint)"
+    return f"{names} {{ {inks}; --rule: {underline}; }}"
 
 
 @cache

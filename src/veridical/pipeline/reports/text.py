@@ -13,9 +13,9 @@ from rich.text import Text
 
 from veridical.core.assessment import Outcome
 from veridical.core.differences import marked
-from veridical.core.status_table import view
+from veridical.core.status_table import row_of
 from veridical.core.types import Exclusion, Span
-from veridical.core.verdicts import DECIDED_BY_EVIDENCE, Role, Status
+from veridical.core.verdicts import Role, Status
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.figures import bits, certainty, grounded, measured
@@ -35,21 +35,6 @@ _EVIDENCE_SHOWN = 3
 _QUOTE_SHOWN = 320
 _INDENT = 2
 
-# Middle tones of the 256-colour cube: they read on a light and on a dark background.
-_STYLES: dict[str, str] = {
-    Status.SUPPORTED: "green4",
-    Status.CONTRADICTED: "bold red3",
-    Status.PARTIALLY_SUPPORTED: "dark_goldenrod",
-    Status.UNSUPPORTED: "dark_orange3",
-    Status.PHANTOM_CITATION: "bold medium_violet_red",
-    Status.UNVERIFIABLE: "steel_blue",
-    Status.UNDETERMINED: "medium_purple3",
-    phrases.EXCLUDED: "grey50",
-}
-_STYLES |= {
-    phrases.unsure(status): f"not bold italic {_STYLES[status].removeprefix('bold ')}"
-    for status in DECIDED_BY_EVIDENCE
-}
 _OUTCOME_TONES = {
     Outcome.GROUNDED: Status.SUPPORTED,
     Outcome.FLAGGED: Status.CONTRADICTED,
@@ -115,7 +100,7 @@ class _Terminal:
         assessment = self._assessment
         tone = _OUTCOME_TONES[assessment.summary.outcome]
         only_unsure = assessment.flagged and not any(v.sure for v in assessment.flagged)
-        style = _STYLES[phrases.unsure(tone) if only_unsure else tone]
+        style = phrases.style(phrases.unsure(tone) if only_unsure else tone)
         yield self._ink(phrases.headline(assessment), f"{style} bold")
         yield from self._section("Answer", [self._answer()])
         lost = [v for v in assessment.claims if phrases.tone(v) == Status.UNDETERMINED]
@@ -142,7 +127,7 @@ class _Terminal:
         for segment in segments(Span(0, len(answer)), spans):
             owners = [verdicts[index] for index in segment.owners]
             tones = [phrases.tone(verdict) for verdict in owners]
-            style = _STYLES[min(tones, key=phrases.URGENCY.index)] if tones else ""
+            style = phrases.style(min(tones, key=phrases.URGENCY.index)) if tones else ""
             text.append_text(self._ink(segment.span.of(answer), style))
             for verdict in owners:
                 if verdict.claim.span.end == segment.span.end and _is_marked(verdict):
@@ -152,7 +137,7 @@ class _Terminal:
 
     def _badge(self, verdict: Verdict) -> Text:
         tone = phrases.tone(verdict)
-        style = _STYLES[tone] if verdict.please_look else f"bold {_STYLES[tone]}"
+        style = phrases.style(tone) if verdict.please_look else f"bold {phrases.style(tone)}"
         return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", style)
 
     def _details(self, verdict: Verdict) -> RenderableType:
@@ -164,13 +149,13 @@ class _Terminal:
         for label, value in self._rows(verdict):
             grid.add_row(label, value)
         body = Padding(grid, (0, 0, 0, _INDENT), expand=False)
-        return Group(self._ink(title, _STYLES[tone]), body)
+        return Group(self._ink(title, phrases.style(tone)), body)
 
     def _rows(self, verdict: Verdict) -> Iterator[_Row]:
         yield self._row("claim", one_line(verdict.claim.text), "bold")
         if verdict.claim.read_as is not None:
             yield self._row("read as", one_line(verdict.claim.read_as))
-        rule = f" (rule: {phrases.rule(verdict)})" if self._verbose else ""
+        rule = f" (rule: {phrases.rule(verdict.rule)})" if self._verbose else ""
         yield self._row("why", f"{phrases.reason(verdict)}{rule}")
         if self._verbose:
             yield from self._figures(verdict)
@@ -178,7 +163,7 @@ class _Terminal:
         yield from self._evidence_rows(verdict)
         for note in verdict.notes:
             yield self._row("note", phrases.NOTES[note])
-        if action := view(verdict).action:
+        if action := row_of(verdict).action:
             yield self._row("do", action, "italic")
 
     def _figures(self, verdict: Verdict) -> Iterator[_Row]:
@@ -205,16 +190,16 @@ class _Terminal:
     def _bar(self, budget: Budget) -> Iterator[_Row]:
         bar = bits_bar(budget, ink="█▒│·" if self._ink.encoding.startswith("utf") else "#x|.")
         if bar is not None:
-            style = _STYLES[Status.SUPPORTED if bar.paid else Status.UNSUPPORTED]
+            style = phrases.style(Status.SUPPORTED if bar.paid else Status.UNSUPPORTED)
             yield self._ink(""), self._ink(bar.text, style)
 
     def _part(self, part: PartVerdict) -> _Row:
         tone = part.status.value
         text = f"{self._ink.mark(tone)} {phrases.LOOKS[tone].label}: {one_line(part.text)}"
-        return self._ink("part", "grey50"), self._ink(text, _STYLES[tone])
+        return self._ink("part", "grey50"), self._ink(text, phrases.style(tone))
 
     def _evidence(self, evidence: EvidenceSpan) -> _Row:
-        label = self._ink(evidence.role.value, _STYLES[_ROLE_TONES[evidence.role]])
+        label = self._ink(evidence.role.value, phrases.style(_ROLE_TONES[evidence.role]))
         return label, self._ink(f"{self._place(evidence)}: “{_quote(evidence.text)}”")
 
     def _differs(self, claim: str, evidence: EvidenceSpan) -> Iterator[_Row]:
@@ -241,7 +226,7 @@ class _Terminal:
         line = self._ink("")
         for tone, n in phrases.tally(self._assessment):
             entry = f"{self._ink.mark(tone)} {n} {phrases.LOOKS[tone].label}"
-            line.append("   " if line else "").append_text(self._ink(entry, _STYLES[tone]))
+            line.append("   " if line else "").append_text(self._ink(entry, phrases.style(tone)))
         totals = self._ink(phrases.denominators(self._assessment))
         whole = self._ink(grounded(self._assessment))
         return Group(*[block for block in (totals, line, whole) if block], self._made_by())

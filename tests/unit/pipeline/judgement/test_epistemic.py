@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.assessment import Assessment
-from veridical.core.epistemic import GapType
 from veridical.core.measurements import (
     UNKNOWN,
     Measurement,
@@ -20,6 +19,7 @@ from veridical.core.measurements import (
 )
 from veridical.core.policy import Policy
 from veridical.core.similarity import Consistency, Contradictions
+from veridical.core.status_table import GapType
 from veridical.core.types import Binding, Citation, Claim, Exclusion, Skip, Source, Span
 from veridical.core.verdicts import EvidenceSpan, Role, Status, Verdict
 from veridical.pipeline.judgement import PooledEstimate, judge_claim, summarise

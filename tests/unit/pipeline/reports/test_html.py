@@ -17,7 +17,7 @@ from veridical.core.verdicts import EvidenceSpan, Role
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import visible
 from veridical.pipeline.reports.excerpts import WHOLE
-from veridical.pipeline.reports.templates import resource
+from veridical.pipeline.reports.templates import page_style
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -130,7 +130,7 @@ def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
 
 
 def test_every_tone_has_a_style_of_its_own() -> None:
-    style = resource("veridical.pipeline.reports", "page.css")
+    style = page_style()
     for tone in phrases.LOOKS:
         assert re.search(rf"\.t-{tone}\b[^{{}}]*\{{ --tone:", style), tone
     assert ".top.unsure" in style

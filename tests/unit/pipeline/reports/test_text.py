@@ -13,7 +13,7 @@ from rich.console import Console
 from veridical.core.assessment import CascadeUsage
 from veridical.core.verdicts import Certainty
 from veridical.pipeline.reports import phrases
-from veridical.pipeline.reports.text import _STYLES, render, to_plain
+from veridical.pipeline.reports.text import render, to_plain
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -64,7 +64,7 @@ def test_no_two_tones_look_alike() -> None:
     for shown in ({look.mark for look in looks}, {look.label for look in looks}):
         assert len(shown) == len(phrases.LOOKS)
     assert sorted(phrases.URGENCY) == sorted(phrases.LOOKS)
-    assert len({*_STYLES.values()}) == len(phrases.LOOKS) == len(_STYLES)
+    assert len({look.style for look in looks}) == len(phrases.LOOKS)
 
 
 def test_every_checked_claim_is_marked_in_the_answer(report: Report) -> None:

@@ -9,6 +9,7 @@ with `/page/style.css` on top of it). The page itself holds nothing secret and a
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -18,10 +19,11 @@ from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
-from veridical.core.types import Claim, Exclusion, Skip, Span
+from veridical.core.types import Claim, Exclusion, Skip
 from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.formats import FORMATS
+from veridical.pipeline.reports.templates import page_style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +33,6 @@ _FILES = (
     "app.js", "bits.js", "card.js", "dom.js", "exports.js", "form.js", "marks.js", "opened.js",
     "service.js", "style.css", "text.js", "view.js", "words.js",
 )  # fmt: skip
-_SHARED = {"report.css": ("veridical.pipeline.reports", "page.css")}
 
 # The report as it came, and the view of it that is open.
 _MADE_BY_THE_PAGE = frozenset({"json", "html"})
@@ -66,8 +67,7 @@ def build_page_router() -> APIRouter:
     for name in _FILES:
         content = _read("veridical.interfaces.http.page", name)
         add(f"/page/{name}", content, _TYPES[name.rpartition(".")[2]])
-    for name, place in _SHARED.items():
-        add(f"/page/{name}", _read(*place), _TYPES["css"])
+    add("/page/report.css", page_style().encode(), _TYPES["css"])
     add("/page/words.json", vocabulary(), "application/json")
     return router
 
@@ -112,7 +112,7 @@ def vocabulary() -> bytes:
 
 def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = None) -> str:
     """Return the reports' words for a claim that is kept and not verified."""
-    claim = Claim("c1", "-", Span(0, 1), 0, excluded=excluded, skipped=skipped)
+    claim = replace(Claim.of_text("-"), excluded=excluded, skipped=skipped)
     nothing = Unmeasured(UnmeasuredReason.DISABLED)
     budget = Budget(0.95, None, None, None)
     return phrases.reason(

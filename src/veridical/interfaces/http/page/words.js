@@ -51,7 +51,6 @@ function why(claim) {
   if (claim.status === "undetermined") return undetermined(claim.p1);
   if (claim.status === "phantom_citation") return phantom(claim);
   if (claim.status === "partially_supported") return partial(claim);
-  if (claim.status === "unsupported") return "The evidence neither states nor opposes the claim.";
   if (claim.quantity_difference) return difference(claim.quantity_difference);
   return look(claim.status).meaning;
 }

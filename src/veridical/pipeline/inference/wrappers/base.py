@@ -78,11 +78,20 @@ class Wrapper(Generic[Q, R, I]):
         return estimators_of(self.wrapped)
 
 
-async def safe_estimate(backend: Estimates[Q, R, I], queries: Sequence[Q]) -> list[R | Unmeasured]:
+def _failed(detail: str) -> Unmeasured:
+    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
+
+
+async def safe_estimate(
+    backend: Estimates[Q, R, I],
+    queries: Sequence[Q],
+    failed: Callable[[str], Unmeasured] = _failed,
+) -> list[R | Unmeasured]:
     """Return one result per query, whatever the backend does.
 
-    An exception, a reply of another length and a value that is no result become `Unmeasured`. Only
-    a `VeridicalError` (the backend cannot be used at all) is raised on.
+    An exception, a reply of another length and a value that is no result become the failure that
+    `failed` makes of a detail. Only a `VeridicalError` (the backend cannot be used at all) is
+    raised on.
     """
     if not queries:
         return []
@@ -92,11 +101,11 @@ async def safe_estimate(backend: Estimates[Q, R, I], queries: Sequence[Q]) -> li
         raise
     except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
         log_failure(backend.info, error, len(queries))
-        return [_failed(type(error).__name__)] * len(queries)
+        return [failed(type(error).__name__)] * len(queries)
     if len(found) != len(queries):
-        return [_failed("wrong number of measurements")] * len(queries)
+        return [failed("wrong number of measurements")] * len(queries)
     kind = Estimate if isinstance(queries[0], Query) else Generated
-    return [m if isinstance(m, (kind, Unmeasured)) else _failed("not a measurement") for m in found]
+    return [m if isinstance(m, (kind, Unmeasured)) else failed("not a measurement") for m in found]
 
 
 def log_failure(info: object, error: Exception, queries: int) -> None:
@@ -104,10 +113,6 @@ def log_failure(info: object, error: Exception, queries: int) -> None:
     name = getattr(info, "name", "unknown")
     fields = {"backend": name, "error": type(error).__name__, "queries": queries}
     log_event(logger, logging.WARNING, "backend_failed", fields)
-
-
-def _failed(detail: str) -> Unmeasured:
-    return Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail)
 
 
 def batches_by_context(queries: Sequence[Query | TextRequest], size: int) -> list[list[int]]:
@@ -187,12 +192,3 @@ def _tokens(*texts: str) -> int:
     """
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     return PROMPT_TOKENS + math.ceil(size / _BYTES_PER_TOKEN)
-
-
-def tokens_of(found: Estimate | Generated) -> int | None:
-    """Return the tokens that a result took; None if they are unknown."""
-    if isinstance(found, Estimate):
-        return found.tokens
-    if found.prompt_tokens is None or found.output_tokens is None:
-        return None
-    return found.prompt_tokens + found.output_tokens

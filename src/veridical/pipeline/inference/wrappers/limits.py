@@ -31,7 +31,6 @@ from veridical.pipeline.inference.wrappers.base import (
     estimated_tokens,
     run_bounded,
     safe_estimate,
-    tokens_of,
 )
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 
@@ -227,7 +226,7 @@ class RateLimited(Wrapper[Q, R, I]):
                 self._tokens.correct(tokens, 0, now)
             if measured is None:
                 return
-            known = [tokens_of(m) for m in measured if not isinstance(m, Unmeasured)]
+            known = [m.tokens for m in measured if not isinstance(m, Unmeasured)]
             used = [count for count in known if count is not None]
             if len(used) == len(measured):
                 self._tokens.correct(tokens, sum(used), now)
