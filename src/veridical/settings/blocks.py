@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AllowInfNan,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
+    PlainValidator,
     SecretStr,
+    SerializeAsAny,
     StrictBool,
     StrictFloat,
     StrictInt,
@@ -19,7 +19,8 @@ from pydantic import (
 )
 
 from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
-from veridical.settings.types import (  # noqa: TC001 -- the same
+from veridical.settings.installed import OtherBackends, validated
+from veridical.settings.types import (
     Address,
     Bits,
     Count,
@@ -31,14 +32,9 @@ from veridical.settings.types import (  # noqa: TC001 -- the same
     Probability,
     Seconds,
     Secret,
+    SettingsBlock,
     Switch,
 )
-
-
-class SettingsBlock(BaseModel):
-    """Group of settings under one key."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PolicySettings(SettingsBlock):
@@ -399,7 +395,7 @@ class ProxySettings(SettingsBlock):
 
     upstream_url: Address = None
     api_key: Secret = None
-    evidence: Roles = list(ROLES)
+    evidence: Roles = Field(default_factory=lambda: list(ROLES))
     on_failure: Literal["pass", "flag", "retry", "block"] = Field(
         default="pass", description="'pass', 'flag', 'retry' or 'block'"
     )
@@ -409,3 +405,42 @@ class ProxySettings(SettingsBlock):
     timeout_s: Seconds = 600.0
     max_requests: Count = 256
     max_concurrent_checks: Count = 8
+
+
+class TopLevel(SettingsBlock):
+    """Keys at the top level, in the order of `veridical config show`."""
+
+    backend: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] = Field(
+        default="embedded", description="NAME or NAME:MODEL"
+    )
+    threads: Annotated[StrictInt, Field(ge=1)] | None = Field(
+        default=None,
+        description="a whole number from 1, or null for every CPU this process may use",
+    )
+    text_model: Name = None
+    policy: PolicySettings = PolicySettings()
+    claims: ClaimsSettings = ClaimsSettings()
+    verification: VerificationSettings = VerificationSettings()
+    hallucination: HallucinationSettings = HallucinationSettings()
+    cache: CacheSettings = CacheSettings()
+    store: StoreSettings = StoreSettings()
+    embeddings: EmbeddingSettings = EmbeddingSettings()
+    calibration: Annotated[
+        StrictStr | None,
+        Field(description="a file that `veridical calibrate` wrote, or null for none"),
+    ] = None
+    requests: RequestSettings = RequestSettings()
+    prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None
+    aliases: AliasSettings = AliasSettings()
+    cascade: CascadeSettings = CascadeSettings()
+    openai: OpenAISettings = OpenAISettings()
+    openai_decisions: DecisionSettings = DecisionSettings()
+    systemone: DecisionSettings = DecisionSettings()
+    anthropic: AnthropicSettings = AnthropicSettings()
+    gguf: GgufSettings = GgufSettings()
+    backends: Annotated[SerializeAsAny[OtherBackends], PlainValidator(validated)] = OtherBackends()
+    extraction: ExtractionSettings = ExtractionSettings()
+    quantitative: QuantitativeSettings = QuantitativeSettings()
+    server: ServerSettings = ServerSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    proxy: ProxySettings = ProxySettings()

@@ -7,50 +7,28 @@ and all problems of all layers are reported at once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import yaml
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictInt,
-    StrictStr,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.settings.aliases import conflicts, spread
-from veridical.settings.blocks import (
-    AliasSettings,
-    AnthropicSettings,
-    CacheSettings,
-    CascadeSettings,
-    ClaimsSettings,
-    DecisionSettings,
-    EmbeddingSettings,
-    ExtractionSettings,
-    GgufSettings,
-    HallucinationSettings,
-    OpenAISettings,
-    PolicySettings,
-    ProxySettings,
-    QuantitativeSettings,
-    RequestSettings,
-    ServerSettings,
-    SettingsBlock,
-    StoreSettings,
-    TelemetrySettings,
-    VerificationSettings,
+from veridical.settings.blocks import TopLevel
+from veridical.settings.installed import (
+    TEXT_GROUP,
+    OtherBackends,
+    block_key,
+    installed,
+    other_backends,
 )
-from veridical.settings.types import Name  # noqa: TC001 -- pydantic reads it at run time
+from veridical.settings.types import SettingsBlock
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -77,44 +55,8 @@ IN_MEMORY = ":memory:"
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
-class Settings(BaseModel):
+class Settings(TopLevel):
     """All settings; `Settings()` is the defaults, `load` reads the layers."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    backend: Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] = Field(
-        default="embedded", description="NAME or NAME:MODEL"
-    )
-    threads: Annotated[StrictInt, Field(ge=1)] | None = Field(
-        default=None,
-        description="a whole number from 1, or null for every CPU this process may use",
-    )
-    text_model: Name = None
-    policy: PolicySettings = PolicySettings()
-    claims: ClaimsSettings = ClaimsSettings()
-    verification: VerificationSettings = VerificationSettings()
-    hallucination: HallucinationSettings = HallucinationSettings()
-    cache: CacheSettings = CacheSettings()
-    store: StoreSettings = StoreSettings()
-    embeddings: EmbeddingSettings = EmbeddingSettings()
-    calibration: Annotated[
-        StrictStr | None,
-        Field(description="a file that `veridical calibrate` wrote, or null for none"),
-    ] = None
-    requests: RequestSettings = RequestSettings()
-    prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None
-    aliases: AliasSettings = AliasSettings()
-    cascade: CascadeSettings = CascadeSettings()
-    openai: OpenAISettings = OpenAISettings()
-    openai_decisions: DecisionSettings = DecisionSettings()
-    systemone: DecisionSettings = DecisionSettings()
-    anthropic: AnthropicSettings = AnthropicSettings()
-    gguf: GgufSettings = GgufSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    quantitative: QuantitativeSettings = QuantitativeSettings()
-    server: ServerSettings = ServerSettings()
-    telemetry: TelemetrySettings = TelemetrySettings()
-    proxy: ProxySettings = ProxySettings()
 
     @model_validator(mode="after")
     def _have_one_value_each(self) -> Self:
@@ -206,11 +148,11 @@ def load_layers(
 ) -> Layers:
     """Read and validate every layer; raise one `ConfigurationError` that lists all problems."""
     problems = _Problems()
-    defaults = _flatten(Settings().model_dump())
+    defaults = _flatten(Settings(backends=other_backends()()).model_dump())
     layers = (
         Layer("default", defaults, dict.fromkeys(defaults, "default")),
         _file_layer(config, problems),
-        _env_layer(os.environ, problems),
+        _env_layer(os.environ, defaults, problems),
         _flag_layer(overrides or {}, problems),
     )
     problems.raise_any()
@@ -231,8 +173,8 @@ def _file_layer(config: Path | None, problems: _Problems) -> Layer:
     return _layer("file", values, dict.fromkeys(values, str(path)))
 
 
-def _env_layer(environ: Mapping[str, str], problems: _Problems) -> Layer:
-    keys = {_env_name(key): key for key in _flatten(Settings().model_dump())}
+def _env_layer(environ: Mapping[str, str], settings: Iterable[str], problems: _Problems) -> Layer:
+    keys = {_env_name(key): key for key in settings}
     named = {name.removeprefix(PREFIX).replace("__", "_"): key for name, key in keys.items()}
     known = keys | {name: key for name, key in named.items() if name.startswith(SPEC_053)}
     values, places = dict[str, str](), dict[str, str]()
@@ -371,13 +313,32 @@ def _explain(detail: ErrorDetails) -> tuple[str, str]:
         path.append(part)
         info = model.model_fields.get(part)
         if info is None:
-            return ".".join(path), f"unknown key{_did_you_mean(part, model.model_fields)}"
+            return ".".join(path), f"unknown key{_what_was_meant(path, model)}"
         block = _block(info)
         if block is None:
             # The rest of `loc` names a branch of a union, which is no key.
-            return ".".join(path), _must_be(info.description, detail["input"])
+            return ".".join(path), _must_be(info.description or _shown(info), detail["input"])
         model = block
+    if detail["type"] in {"value_error", "assertion_error"}:
+        return ".".join(path), detail["msg"]  # by a validator of another package's block
     return ".".join(path), _must_be("a block of keys", detail["input"])
+
+
+def _what_was_meant(path: Sequence[str], model: type[BaseModel]) -> str:
+    """Return a hint on an unknown key, the last of a path."""
+    *parents, key = path
+    if not parents and key in other_backends().model_fields:
+        return f", did you mean backends.{key}?"
+    if parents == ["backends"] and key in Settings.model_fields:
+        return f", did you mean {key}?"
+    if parents == ["backends"] and key in map(block_key, [*installed(), *installed(TEXT_GROUP)]):
+        return ": the backend has no settings, or does not load (veridical doctor says which)"
+    return _did_you_mean(key, model.model_fields)
+
+
+def _shown(info: FieldInfo) -> str:
+    """Return the type of a value without a description."""
+    return getattr(info.annotation, "__name__", str(info.annotation))
 
 
 def _must_be(expected: str | None, value: object) -> str:
@@ -419,6 +380,8 @@ def _flatten(
 def _block(info: FieldInfo) -> type[SettingsBlock] | None:
     """Return the block of a key; None if it is a value."""
     kind = info.annotation
+    if kind is OtherBackends:
+        return other_backends()
     return kind if isinstance(kind, type) and issubclass(kind, SettingsBlock) else None
 
 

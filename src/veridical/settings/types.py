@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import (
     AllowInfNan,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     SecretStr,
     StrictBool,
@@ -16,6 +18,13 @@ from pydantic import (
     StrictInt,
     StrictStr,
 )
+
+
+class SettingsBlock(BaseModel):
+    """Group of settings under one key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
 
 Probability = Annotated[
     StrictFloat, AllowInfNan(False), Field(ge=0, le=1, description="a number from 0 to 1")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import math
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -15,14 +14,26 @@ from pydantic import SecretStr
 from veridical.core.ports import Backend, TextModel, claims_per_request_of
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.aliases import resolve_alias
+from veridical.settings.installed import (
+    GROUP,
+    TEXT_GROUP,
+    backend_spec,
+    block_key,
+    find,
+    installed,
+    text_model_spec,
+)
+from veridical.settings.types import SettingsBlock
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
+    from importlib.metadata import EntryPoint
 
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
+    from veridical.core.specs import BackendSpec, TextModelSpec
     from veridical.memory import Memory
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
@@ -32,25 +43,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-GROUP = "veridical.backends"
-TEXT_GROUP = "veridical.text_models"
-LOCAL = frozenset({"embedded"})
-"""Backends that answer in this process at once: of the wrappers only the cache makes sense."""
-
-FREE = frozenset({"embedded", "gguf"})
-"""Backends and text models that run on one's own machine, in this process: they cost nothing."""
-
 IN_STORE = ":store:"
 """The path of a cache that is in the database."""
-
-SAMPLED = frozenset({"anthropic", "openai"})
-"""Backends that take `threshold`, for samples; their text models take `price`."""
-
-PRICED = SAMPLED | {"openai-decisions", "systemone"}
-"""Backends that take `price`."""
-
-TEXT_OPTIONS = frozenset({"base_url", "api_key", "extra_body", "context_tokens"})
-"""Options of a backend's block that also hold for the text model of the same name."""
 
 
 def build_verifier(
@@ -111,8 +105,16 @@ def build_backend(
         settings = settings.for_host()
     if name == "cascade":
         return _cascade(settings, operation, model or None)
-    created = _wrapped(settings, name, _create(settings, name, model or None))
-    return _calibrated(settings, created)
+    spec = backend_spec(_installed(GROUP, "backend", name, "cascade"))
+    block = _block(settings, name, spec)
+    created = _create(settings, spec, block, model or None)
+    return _calibrated(settings, _wrapped(settings, spec, block, created))
+
+
+def is_instant(backend: Backend) -> bool:
+    """Return whether the spec of a backend has `instant`."""
+    entry = installed().get(backend.info.name)
+    return entry is not None and backend_spec(entry).instant
 
 
 def build_text_model(
@@ -131,13 +133,14 @@ def build_text_model(
         raise ConfigurationError(msg, hint="Name one: openai:MODEL")
     named = resolve_alias(model, aliases=settings.aliases.model_dump(), operation="check")
     name, _, of = named.partition(":")
-    found = _installed(TEXT_GROUP, "text model", name)
-    options = {key: value for key, value in _options(settings, name).items() if key in TEXT_OPTIONS}
-    if name in SAMPLED:
-        options["price"] = _priced(settings, name, lambda: created.info.model)
+    spec = text_model_spec(_installed(TEXT_GROUP, "text model", name))
+    block = _block(settings, name, spec)
+    options = _options(block, spec.options)
+    if spec.priced:
+        options["price"] = _priced(settings, spec, lambda: created.info.model)
     options["timeout_s"] = settings.extraction.timeout_s if timeout_s is None else timeout_s
-    created: TextModel = found(of or None, threads=settings.threads, **options)
-    return _wrapped_text_model(settings, name, created)
+    created = spec.create(of or None, threads=settings.threads, **options)
+    return _wrapped_text_model(settings, spec, block, created)
 
 
 def _cascade(settings: Settings, operation: Operation, model: str | None) -> Backend:
@@ -164,28 +167,30 @@ def _part(settings: Settings, which: str, operation: Operation) -> str:
     return named
 
 
-def _create(settings: Settings, name: str, model: str | None) -> Backend:
-    found = _installed(GROUP, "backend", name, "cascade")
-    options = _options(settings, name)
-    if name in PRICED:
-        options["price"] = _priced(settings, name, lambda: created.info.model)
-    created: Backend = found(model, threads=settings.threads, **options)
+def _create(
+    settings: Settings, spec: BackendSpec, block: SettingsBlock | None, model: str | None
+) -> Backend:
+    options, threshold = _options(block), settings.policy.support_threshold
+    if spec.sampled and threshold is not None and 0 < threshold < 1:
+        options["threshold"] = threshold
+    if spec.priced:
+        options["price"] = _priced(settings, spec, lambda: created.info.model)
+    created = spec.create(model, threads=settings.threads, **options)
     return created
 
 
-def _installed(group: str, what: str, name: str, *others: str) -> Callable[..., Any]:
-    """Return the factory of a name in a group of entry points."""
-    found = {entry.name: entry for entry in entry_points(group=group)}
-    if name not in found:
+def _installed(group: str, what: str, name: str, *others: str) -> EntryPoint:
+    """Return the entry point of a name; `others` are names that have none."""
+    entry = find(group, name)
+    if entry is None:
         msg = f"there is no {what} named {name!r}"
-        known = ", ".join(sorted([*found, *others]))
+        known = ", ".join(sorted([*installed(group), *others]))
         raise ConfigurationError(msg, hint=f"Installed here: {known}")
-    create: Callable[..., Any] = found[name].load()
-    return create
+    return entry
 
 
 def _priced(
-    settings: Settings, name: str, model: Callable[[], str]
+    settings: Settings, spec: BackendSpec | TextModelSpec, model: Callable[[], str]
 ) -> Callable[[Usage], float | None]:
     """Return the cost of a request, by the model's full name, which only the model knows.
 
@@ -193,43 +198,60 @@ def _priced(
     """
     from veridical.pipeline.inference.prices import cost_usd
 
-    if name in FREE:
+    if spec.in_process:
         return lambda _: 0.0
     table = prices(settings)
     return lambda usage: cost_usd(model(), usage, table)
 
 
-def _options(settings: Settings, name: str) -> dict[str, Any]:
-    """Return the options of a backend in the settings; empty without a block of its name."""
-    block = getattr(settings, name.replace("-", "_"), None)
-    values = {key: value for key, value in dict(block or {}).items() if value is not None}
-    options = {
+def _block(
+    settings: Settings, name: str, spec: BackendSpec | TextModelSpec
+) -> SettingsBlock | None:
+    """Return the settings of a backend or text model; None if it has none."""
+    if isinstance(spec.settings, str):
+        block = getattr(settings, spec.settings, None)
+        if not isinstance(block, SettingsBlock):
+            msg = f"{name!r} has its settings in {spec.settings!r}, which is no block of them"
+            raise ConfigurationError(msg, hint="docs/backends.md, Write your own backend")
+        return block
+    own: SettingsBlock | None = getattr(settings.backends, block_key(name), None)
+    return spec.settings() if own is None and spec.settings is not None else own
+
+
+def _options(block: SettingsBlock | None, taken: Container[str] | None = None) -> dict[str, Any]:
+    """Return the settings that are not null, those `taken` (default: all), secrets as text."""
+    values = {
+        key: value
+        for key, value in dict(block or {}).items()
+        if value is not None and (taken is None or key in taken)
+    }
+    return {
         key: value.get_secret_value() if isinstance(value, SecretStr) else value
         for key, value in values.items()
     }
-    threshold = settings.policy.support_threshold
-    if name in SAMPLED and threshold is not None and 0 < threshold < 1:
-        options["threshold"] = threshold
-    return options
 
 
-def _wrapped(settings: Settings, name: str, backend: Backend) -> Backend:
+def _wrapped(
+    settings: Settings, spec: BackendSpec, block: SettingsBlock | None, backend: Backend
+) -> Backend:
     from veridical.pipeline.inference.wrappers import wrap
 
-    if name in LOCAL:
+    if spec.instant:
         return wrap(backend, **_cache(settings))
     return wrap(
         backend,
         **_cache(settings),
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        at_once=_concurrency(settings, name),
-        **_paid(settings, name, backend),
+        at_once=_concurrency(block),
+        **_paid(settings, spec, backend),
         batch=claims_per_request_of(backend),
     )
 
 
-def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> TextModel:
+def _wrapped_text_model(
+    settings: Settings, spec: TextModelSpec, block: SettingsBlock | None, model: TextModel
+) -> TextModel:
     """Return a text model in the same wrappers.
 
     A model in this process writes one text at a time and is deterministic: it needs no retries and
@@ -239,29 +261,31 @@ def _wrapped_text_model(settings: Settings, name: str, model: TextModel) -> Text
     from veridical.pipeline.inference.wrappers import wrap_text_model
 
     kept = _cache(settings) if settings.cache.texts else {}
-    if name in FREE:
+    if spec.in_process:
         return wrap_text_model(model, **kept, deadline_s=settings.requests.deadline_s)
     return wrap_text_model(
         model,
         **kept,
         deadline_s=settings.requests.deadline_s,
         **_service(settings.requests),
-        concurrency=_concurrency(settings, name),
+        concurrency=_concurrency(block),
         slot_wait_s=math.inf,
-        **_paid(settings, name, model),
+        **_paid(settings, spec, model),
     )
 
 
-def _concurrency(settings: Settings, name: str) -> int | None:
+def _concurrency(block: SettingsBlock | None) -> int | None:
     """Return the limit of concurrent requests; None if the settings have none."""
-    return getattr(getattr(settings, name.replace("-", "_"), None), "concurrency", None)
+    return getattr(block, "concurrency", None)
 
 
-def _paid(settings: Settings, name: str, asked: Backend | TextModel) -> dict[str, Any]:
+def _paid(
+    settings: Settings, spec: BackendSpec | TextModelSpec, asked: Backend | TextModel
+) -> dict[str, Any]:
     """Return the inputs of a budget: the price of a request, and the bound on its usage."""
     from veridical.pipeline.inference.prices import dearest, usage_bound
 
-    price = dearest(_priced(settings, name, lambda: asked.info.model))
+    price = dearest(_priced(settings, spec, lambda: asked.info.model))
     return {"price": price, "most": lambda: usage_bound(asked)}
 
 

@@ -17,8 +17,8 @@ import pytest
 from pydantic import SecretStr
 from typer.testing import CliRunner, Result
 
+import veridical.settings.installed
 import veridical.settings.layers
-import veridical.wiring.build
 from veridical.core.measurements import (
     BackendInfo,
     Estimator,
@@ -38,8 +38,8 @@ from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.health import QUESTION, check_up
 from veridical.pipeline.inference.probing import Probe
 from veridical.settings import Layer, Layers
+from veridical.settings.installed import GROUP, TEXT_GROUP
 from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
-from veridical.wiring.build import GROUP, TEXT_GROUP
 
 INFO = BackendInfo("good", "g1", Estimator.LOGPROBS, "f")
 GOOD = replace(fake_estimate(0.9), estimator=Estimator.LOGPROBS)
@@ -128,8 +128,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     entries.append(EntryPoint("absent", "no_such_module_anywhere:create", GROUP))
     texts = [EntryPoint(name, f"fake_backends:{name}", TEXT_GROUP) for name in TEXT_FACTORIES]
     groups = {GROUP: entries, TEXT_GROUP: texts}
-    for place in (veridical.wiring.build, diagnosis):
-        monkeypatch.setattr(place, "entry_points", lambda group: groups.get(group, []))
+    monkeypatch.setattr(
+        veridical.settings.installed, "entry_points", lambda group: groups.get(group, [])
+    )
     return tmp_path
 
 

@@ -15,6 +15,8 @@ from veridical.verification.verifier import Verifier
 
 pytest_plugins = ["pytester"]
 
+pytestmark = pytest.mark.slow
+
 SOURCES = {"S1": "The bridge was opened to traffic in 1998. It carries eight lanes."}
 GOOD, BAD = "The bridge opened in 1998 [S1].", "The bridge has six lanes [S1]."
 TESTS = f"""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 FULL = Path("/dev/full")
 COMMAND = [sys.executable, "-m", "veridical"]
 NO_SPACE = b"error: cannot write to standard output: No space left on device\nhint: "

@@ -13,17 +13,23 @@ import veridical
 from veridical.settings import Settings, load_layers
 from veridical.settings.aliases import ALIASES
 from veridical.settings.blocks import DecisionSettings, PolicySettings, VerificationSettings
+from veridical.settings.installed import backend_spec, installed
 
 PACKAGE = Path(veridical.__file__).parent
 
-AS_A_WHOLE = {
-    # `wiring.build._options` hands a block to the backend of its name; its `create` takes each key
-    # as an argument (and raises for one that it does not know).
-    "openai": "pipeline/inference/openai_chat.py",
-    "openai_decisions": "pipeline/inference/openai_decisions.py",
-    "systemone": "pipeline/inference/systemone.py",
-    "anthropic": "pipeline/inference/claude.py",
-    "gguf": "pipeline/inference/gguf.py",
+
+def blocks_of_backends() -> dict[str, str]:
+    """Return, by block, the module whose `create` takes each of its keys as an argument."""
+    own = (entry for entry in installed().values() if entry.value.startswith("veridical."))
+    modules = {backend_spec(entry).settings: entry.module for entry in own}
+    return {
+        block: module.removeprefix("veridical.").replace(".", "/") + ".py"
+        for block, module in modules.items()
+        if isinstance(block, str)
+    }
+
+
+AS_A_WHOLE = blocks_of_backends() | {
     # `Settings.to_policy` makes a `Policy` of the block, `VerificationConfig.of` a configuration.
     "policy": "core/policy.py",
     "verification": "orchestrator/config.py",

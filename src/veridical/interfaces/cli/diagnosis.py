@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from importlib.metadata import PackageNotFoundError, entry_points, requires, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -17,14 +17,15 @@ from veridical.core.measurements import TextRequest, Unmeasured
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError, VeridicalError
 from veridical.pipeline.inference.aliases import MEANINGS
 from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
+from veridical.pipeline.inference.embedded import BACKEND as EMBEDDED
 from veridical.pipeline.inference.health import TIMEOUT_S, check_up
 from veridical.pipeline.inference.probing import Probe
 from veridical.pipeline.inference.processors import usable_processors
-from veridical.wiring.build import GROUP, TEXT_GROUP, build_backend, build_text_model
+from veridical.settings.installed import TEXT_GROUP, backend_spec, installed
+from veridical.wiring.build import build_backend, build_text_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from importlib.metadata import EntryPoint
 
     from veridical.core.ports import Backend, TextModel
     from veridical.settings import Settings
@@ -133,7 +134,7 @@ def look_around(settings: Settings) -> Installation:
         onnxruntime=_version("onnxruntime"),
         processors=processors,
         threads=settings.threads or processors,
-        weights=_weights((model if name == "embedded" else "") or DEFAULT_MODEL),
+        weights=_weights((model if _is_embedded(name) else "") or DEFAULT_MODEL),
         extras=_extras(requires("veridical") or []),
     )
 
@@ -144,7 +145,7 @@ def look_at_all(settings: Settings) -> list[BackendFinding]:
     `ConfigurationError` if no backend of the configured name is installed.
     """
     configured = settings.backend.partition(":")[0]
-    others = sorted(_installed().keys() - {configured})
+    others = sorted(installed().keys() - {configured})
     return [look_at(settings), *(_look(settings, name, asked=False) for name in others)]
 
 
@@ -158,7 +159,7 @@ def look_at(settings: Settings) -> BackendFinding:
 
 def _look(settings: Settings, backend: str, *, asked: bool) -> BackendFinding:
     name = backend.partition(":")[0]
-    entry = _installed().get(name)
+    entry = installed().get(name)
     finding = partial(
         BackendFinding,
         name=name,
@@ -205,14 +206,14 @@ def look_at_text_models(settings: Settings) -> list[TextModelFinding]:
     One that is configured but not installed is among them, as not set up.
     """
     configured = settings.text_model or settings.extraction.backend
-    others = sorted(_installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
+    others = sorted(installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
     first = [] if configured is None else [_look_at_text_model(settings, configured, asked=True)]
     return [*first, *(_look_at_text_model(settings, name, asked=False) for name in others)]
 
 
 def _look_at_text_model(settings: Settings, named: str, *, asked: bool) -> TextModelFinding:
     name = named.partition(":")[0]
-    entry = _installed(TEXT_GROUP).get(name)
+    entry = installed(TEXT_GROUP).get(name)
     package = entry.dist.name if entry and entry.dist else None
     finding = partial(TextModelFinding, name=name, configured=asked, package=package)
     try:
@@ -257,8 +258,12 @@ def _timed(ask: Callable[[_T], Awaitable[Probe]], subject: _T) -> tuple[Probe, f
     return probe, (perf_counter() - started) * 1000
 
 
-def _installed(group: str = GROUP) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+def _is_embedded(name: str) -> bool:
+    entry = installed().get(name)
+    try:
+        return entry is not None and backend_spec(entry) == EMBEDDED
+    except Exception:  # noqa: BLE001 -- a backend of somebody else's may raise anything
+        return False
 
 
 def _weights(model: str) -> Weights:

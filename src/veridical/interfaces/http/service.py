@@ -30,7 +30,7 @@ from veridical.telemetry import (
     verified,
 )
 from veridical.telemetry.prometheus import PrometheusSink
-from veridical.wiring.build import LOCAL, backend_of, build_verifier
+from veridical.wiring.build import backend_of, build_verifier, is_instant
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Service:
 
     def _shared(self, backend: Backend) -> Deadlined:
         observed: Backend = Observed(backend, self.telemetry)
-        if backend.info.name in LOCAL:
+        if is_instant(backend):
             observed = Batching(observed, self.settings.server.batch)
         return Deadlined(observed)
 
@@ -175,7 +175,7 @@ class Service:
         """
         await self.rates.open()
         for backend in self._backends:
-            if backend.info.name not in LOCAL:
+            if not is_instant(backend):
                 continue
             try:
                 await backend.estimate([Query("It is warm.", "It is warm.")])

@@ -25,6 +25,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import BackendSpec
 from veridical.pipeline.inference.claude_client import make_client, make_http_client
 from veridical.pipeline.inference.claude_messages import (
     ClaudeReply,
@@ -85,6 +86,9 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         claims_per_request=claims_per_request,
         price=price,
     )
+
+
+BACKEND = BackendSpec(create, settings="anthropic", priced=True, sampled=True)
 
 
 class Claude:

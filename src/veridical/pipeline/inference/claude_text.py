@@ -19,6 +19,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import TextModelSpec
 from veridical.pipeline.inference.claude import DEFAULT_MODEL, MODELS
 from veridical.pipeline.inference.claude_client import make_client, make_http_client
 from veridical.pipeline.inference.claude_messages import (
@@ -57,6 +58,11 @@ def create(  # noqa: PLR0913 -- options of a text model are named arguments
         timeout_s=timeout_s,
         price=price,
     )
+
+
+TEXT_MODEL = TextModelSpec(
+    create, settings="anthropic", options=frozenset({"base_url", "api_key"}), priced=True
+)
 
 
 class ClaudeText:

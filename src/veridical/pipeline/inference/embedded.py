@@ -28,6 +28,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import BackendSpec
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
 from veridical.pipeline.inference.processors import usable_processors
@@ -58,6 +59,9 @@ class _Engine:
 def create(model: str | None = None, *, threads: int | None = None) -> EmbeddedVerifier:
     """Return the embedded verifier (entry point `embedded`); weights load on first use."""
     return EmbeddedVerifier(model or DEFAULT_MODEL, threads=threads)
+
+
+BACKEND = BackendSpec(create, in_process=True, instant=True)
 
 
 class EmbeddedVerifier:

@@ -28,6 +28,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import BackendSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.llama_cpp import (
@@ -75,6 +76,9 @@ def create(
     ensure_positive(timeout_s=timeout_s, top_logprobs=top_logprobs)
     load = Load(Path(model).expanduser(), context_tokens, threads)
     return Gguf(load, timeout_s=timeout_s, top_logprobs=top_logprobs)
+
+
+BACKEND = BackendSpec(create, settings="gguf", in_process=True)
 
 
 class Gguf:

@@ -23,6 +23,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import TextModelSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import ensure_positive
 from veridical.pipeline.inference.gguf import file_digest
@@ -55,6 +56,11 @@ def create(
     ensure_positive(threads=threads, context_tokens=context_tokens, timeout_s=timeout_s)
     load = Load(Path(model).expanduser(), context_tokens, threads)
     return GgufText(load, timeout_s=timeout_s)
+
+
+TEXT_MODEL = TextModelSpec(
+    create, settings="gguf", options=frozenset({"context_tokens"}), in_process=True
+)
 
 
 class GgufText:

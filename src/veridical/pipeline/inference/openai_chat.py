@@ -25,6 +25,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.specs import BackendSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.capabilities import ServerCapabilities, refusal_of
 from veridical.pipeline.inference.clients import (
@@ -91,6 +92,9 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         extra_body=extra_body,
         price=price,
     )
+
+
+BACKEND = BackendSpec(create, settings="openai", priced=True, sampled=True)
 
 
 class OpenAIChat:

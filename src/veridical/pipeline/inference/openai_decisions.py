@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
+from veridical.core.specs import BackendSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import (
     ConnectionLimiter,
@@ -64,6 +65,9 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         limits=RequestLimits(timeout_s, concurrency, claims_per_request),
         price=price,
     )
+
+
+BACKEND = BackendSpec(create, settings="openai_decisions", priced=True)
 
 
 class OpenAIDecisions:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
+from veridical.core.specs import TextModelSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.capabilities import refusal_of
 from veridical.pipeline.inference.clients import (
@@ -117,6 +118,14 @@ def create(  # noqa: PLR0913 -- options of a text model are named arguments
         extra_body=extra_body,
         price=price,
     )
+
+
+TEXT_MODEL = TextModelSpec(
+    create,
+    settings="openai",
+    options=frozenset({"base_url", "api_key", "extra_body"}),
+    priced=True,
+)
 
 
 class OpenAIText:

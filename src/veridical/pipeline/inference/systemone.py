@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import BackendInfo, Estimator, Measurement, Query, Reads
+from veridical.core.specs import BackendSpec
 from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.clients import ConnectionLimiter, ensure_url, tls
 from veridical.pipeline.inference.decision_replies import parsed, priced, read_envelope
@@ -64,6 +65,9 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
         limits=RequestLimits(timeout_s, concurrency, claims_per_request),
         price=price,
     )
+
+
+BACKEND = BackendSpec(create, settings="systemone", priced=True)
 
 
 class SystemOne:

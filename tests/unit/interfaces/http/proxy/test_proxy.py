@@ -26,6 +26,8 @@ from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
 from veridical.settings.blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 
+pytestmark = pytest.mark.slow
+
 EVIDENCE = "The bridge opened in 1998. It carries eight lanes."
 WRONG = "The bridge opened in 1998. It has six lanes."
 RIGHT = "The bridge opened in 1998. It has eight lanes."

@@ -25,6 +25,8 @@ from veridical.interfaces.http.proxy.responses import (
 )
 from veridical.settings.blocks import ProxySettings
 
+pytestmark = pytest.mark.slow
+
 Start = Callable[..., str]
 Value: TypeAlias = Any
 

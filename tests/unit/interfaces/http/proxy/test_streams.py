@@ -26,6 +26,8 @@ from veridical.interfaces.http.proxy.streams import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+pytestmark = pytest.mark.slow
+
 ENDS = st.sampled_from([b"\n", b"\r\n"])
 LINES = st.sampled_from([b'data: {"a": 1}', b"data:x", b": note", b"event: e", b"id: 7"])
 
@@ -169,9 +171,11 @@ class Slow:
     """Verifier that waits for a signal to go on, and records its cancellation."""
 
     def __init__(self) -> None:
-        self.go, self.cancelled = threading.Event(), threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.cancelled = threading.Event()
 
     async def check(self, *_: object, **__: object) -> None:
+        self.begun.set()
         try:
             while not self.go.is_set():  # noqa: ASYNC110 -- told by another thread
                 await asyncio.sleep(0.01)
@@ -210,4 +214,5 @@ def test_a_client_that_goes_away_ends_the_check(start: Callable[..., str], slow:
     body = {"messages": MESSAGES, "stream": True}
     with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
         assert next(reply.iter_bytes())
+        assert slow.begun.wait(10)
     assert slow.cancelled.wait(10)
