@@ -161,7 +161,7 @@ class Runtime:
 
 
 def load_gate_model(memory: Memory) -> None:
-    """Load the embedded model before the gate's time limit starts; services need no warming."""
+    """Load an instant backend before the gate's time limit starts; services need no warming."""
     from veridical.wiring.build import is_instant
 
     if memory.gate is not None and is_instant(memory.gate.backend):

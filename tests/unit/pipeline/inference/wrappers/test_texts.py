@@ -37,7 +37,6 @@ from veridical.pipeline.inference.wrappers.base import (
     PROMPT_TOKENS,
     estimated_tokens,
     estimated_usage,
-    tokens_of,
 )
 from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.pipeline.inference.wrappers.budget import REACHED, UNKNOWN
@@ -263,9 +262,9 @@ def test_a_text_is_expected_to_be_as_long_as_it_may_be(system: str, user: str, m
 
 
 def test_tokens_of_which_a_part_is_unknown_are_unknown() -> None:
-    assert tokens_of(HELLO) == 29
-    assert tokens_of(replace(HELLO, prompt_tokens=None)) is None
-    assert tokens_of(replace(HELLO, output_tokens=None)) is None
+    assert HELLO.tokens == 29
+    assert replace(HELLO, prompt_tokens=None).tokens is None
+    assert replace(HELLO, output_tokens=None).tokens is None
 
 
 # --- money -----------------------------------------------------------------------------------
