@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from veridical.interfaces.cli import options
+from veridical.interfaces.cli import memory_examples, options
 from veridical.interfaces.cli.failures import UNDETERMINED, WRONG_USE, reported, say
 from veridical.wiring.runtime import load_gate_model
 
@@ -23,64 +23,6 @@ if TYPE_CHECKING:
 FLAGGED = 1
 NONE_YET = "No facts: veridical memory add TEXT --source PATH"
 NONE_FOUND = "No fact that is remembered and valid now matches"
-CODES = """
-\b
-Exit codes:
-  0  stored: verified, or unverified because the gate is off
-  1  rejected, or stored although its evidence does not carry it
-  2  wrong use or configuration
-  3  not verified yet: it waits in the queue, see verify-pending
-"""
-ADD_EXAMPLES = f"""\b
-Examples:
-  veridical memory add "The bridge has eight lanes." --source S1=notice.txt --gate
-  veridical memory add "Ada wrote it in 1843." -s letters/ -e author=Ada --confidence 0.9 --json
-{CODES}"""
-LIST_EXAMPLES = """\b
-Examples:
-  veridical memory list
-  veridical memory list --entity bridge --tier long_term
-  veridical memory list --all --json
-"""
-SHOW_EXAMPLES = """\b
-Examples:
-  veridical memory show 9f3c5b7a1e204d68
-"""
-SEARCH_EXAMPLES = """\b
-Examples:
-  veridical memory search "bridge lanes"
-  veridical memory search "how wide is it" --semantic
-"""
-VERIFY_EXAMPLES = """\b
-Examples:
-  veridical memory verify-pending
-  veridical memory verify-pending --limit 20 --json
-  veridical memory verify-pending --early
-
-\b
-Exit codes:
-  0  all that was due is verified, or nothing was due
-  1  at least one fact was rejected, or is not carried by its evidence
-  2  wrong use or configuration
-  3  at least one fact could not be verified again, or was given up
-"""
-PENDING_EXAMPLES = """\b
-Examples:
-  veridical memory pending
-"""
-REJECTED_EXAMPLES = """\b
-Examples:
-  veridical memory rejected
-  veridical memory rejected --limit 1000 --json
-"""
-RETRACT_EXAMPLES = """\b
-Examples:
-  veridical memory retract 9f3c5b7a1e204d68
-"""
-PROMOTE_EXAMPLES = f"""\b
-Examples:
-  veridical memory promote 9f3c5b7a1e204d68 long_term --gate
-{CODES}"""
 
 Text = Annotated[str, typer.Argument(metavar="TEXT", help="The fact: one assertion.")]
 FactId = Annotated[str, typer.Argument(metavar="ID", help="Id of the fact, as in list.")]
@@ -156,7 +98,7 @@ Config = options.Config
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
-@app.command("add", epilog=ADD_EXAMPLES)
+@app.command("add", epilog=memory_examples.ADD)
 @reported
 def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     text: Text,
@@ -188,7 +130,7 @@ def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     _finish(done, json=json, quiet=quiet)
 
 
-@app.command("list", epilog=LIST_EXAMPLES)
+@app.command("list", epilog=memory_examples.LIST)
 @reported
 def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     *,
@@ -220,7 +162,7 @@ def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
     _print(lambda: facts_document(found), shown, json=json, quiet=quiet)
 
 
-@app.command("search", epilog=SEARCH_EXAMPLES)
+@app.command("search", epilog=memory_examples.SEARCH)
 @reported
 def search(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     text: Query,
@@ -247,7 +189,7 @@ def search(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
     _print(lambda: facts_document(found), facts_table(found, NONE_FOUND), json=json, quiet=quiet)
 
 
-@app.command("show", epilog=SHOW_EXAMPLES)
+@app.command("show", epilog=memory_examples.SHOW)
 @reported
 def show(
     fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
@@ -261,7 +203,7 @@ def show(
     _print(lambda: one_document(fact, links), fact_page(fact, links), json=json, quiet=quiet)
 
 
-@app.command("verify-pending", epilog=VERIFY_EXAMPLES)
+@app.command("verify-pending", epilog=memory_examples.VERIFY)
 @reported
 def verify_pending(
     *,
@@ -282,7 +224,7 @@ def verify_pending(
     raise typer.Exit(_work_code(worked))
 
 
-@app.command("pending", epilog=PENDING_EXAMPLES)
+@app.command("pending", epilog=memory_examples.PENDING)
 @reported
 def pending(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> None:
     """List the facts in the queue, with reasons."""
@@ -294,7 +236,7 @@ def pending(*, json: Json = False, quiet: Quiet = False, config: Config = None) 
     _print(lambda: pending_document(found), pending_table(found), json=json, quiet=quiet)
 
 
-@app.command("rejected", epilog=REJECTED_EXAMPLES)
+@app.command("rejected", epilog=memory_examples.REJECTED)
 @reported
 def rejected(
     *, limit: Limit = 100, json: Json = False, quiet: Quiet = False, config: Config = None
@@ -311,7 +253,7 @@ def rejected(
     _print(lambda: rejections_document(found), rejections_table(found), json=json, quiet=quiet)
 
 
-@app.command("retract", epilog=RETRACT_EXAMPLES)
+@app.command("retract", epilog=memory_examples.RETRACT)
 @reported
 def retract(
     fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
@@ -325,7 +267,7 @@ def retract(
     _print(lambda: facts_document(gone), retracted_lines(gone), json=json, quiet=quiet)
 
 
-@app.command("promote", epilog=PROMOTE_EXAMPLES)
+@app.command("promote", epilog=memory_examples.PROMOTE)
 @reported
 def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
     fact_id: FactId,
