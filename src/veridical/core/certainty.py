@@ -13,8 +13,7 @@ from enum import StrEnum
 from math import exp, isfinite, log, prod
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.information import clip
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import clip, ensure_probability
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from veridical.core.fencing import disarmed
 from veridical.core.homoglyphs import fold
-from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE, row_of
-from veridical.core.verdicts import Role, Status
+from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE
+from veridical.core.verdicts import Role, Status, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

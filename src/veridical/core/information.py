@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from math import log2
 
-from veridical.core.measurements import ensure_probability
-
 EPSILON = 1e-3
 """Probabilities are clipped to [EPSILON, 1 - EPSILON] before a logarithm is taken."""
 
@@ -41,3 +39,21 @@ def observed_bits(p1: float, p0: float) -> float:
 def budget_gap_bits(target: float, p0: float, p1: float) -> float:
     """Return required minus observed bits: at most 0 when the evidence pays for `target`."""
     return required_bits(target, p0) - observed_bits(p1, p0)
+
+
+def ensure_probability(value: object, name: str) -> None:
+    """Raise `ValueError` unless `value` is a number in [0, 1]."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0.0 <= value <= 1.0  # false for NaN
+    ):
+        msg = f"{name} must be a number from 0 to 1, not {_shown(value)}"
+        raise ValueError(msg)
+
+
+def _shown(value: object) -> str:
+    """Return a number as it is, and of anything else, which may be text of a claim, the type."""
+    # An int of thousands of digits cannot be printed.
+    printable = isinstance(value, float) or (isinstance(value, int) and value in range(-999, 1000))
+    return repr(value) if printable else f"this {type(value).__name__}"

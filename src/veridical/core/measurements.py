@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from veridical.core.information import ensure_probability
 from veridical.core.printing import usd
 
 if TYPE_CHECKING:
@@ -282,21 +283,3 @@ def taken(found: Measurement | Generated) -> Taken:
 def supported_probability(found: Measurement) -> float | None:
     """Return how probable it is that a claim is supported; None if that was not measured."""
     return found.supported if isinstance(found, Estimate) else None
-
-
-def ensure_probability(value: object, name: str) -> None:
-    """Raise `ValueError` unless `value` is a number in [0, 1]."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not 0.0 <= value <= 1.0  # false for NaN
-    ):
-        msg = f"{name} must be a number from 0 to 1, not {_shown(value)}"
-        raise ValueError(msg)
-
-
-def _shown(value: object) -> str:
-    """Return a number as it is, and of anything else, which may be text of a claim, the type."""
-    # An int of thousands of digits cannot be printed.
-    printable = isinstance(value, float) or (isinstance(value, int) and value in range(-999, 1000))
-    return repr(value) if printable else f"this {type(value).__name__}"

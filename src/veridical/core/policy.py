@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from veridical.core.measurements import Reads, ensure_probability
+from veridical.core.information import ensure_probability
+from veridical.core.measurements import Reads
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from hashlib import sha256
 from math import exp, isfinite, log, log1p
 from typing import TYPE_CHECKING, Any
 
-from veridical.core.measurements import Estimate, ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.measurements import BackendInfo
+    from veridical.core.measurements import BackendInfo, Estimate
 
 SCHEMA = "veridical.calibration/1"
 _FIELDS = ("fingerprint", "backend", "model", "support_threshold", "temperature")

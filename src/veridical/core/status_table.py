@@ -14,7 +14,6 @@ from veridical.core.certainty import VerdictKind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from veridical.core.verdicts import Verdict
 
 GapType: TypeAlias = Literal[
     "unsupported",
@@ -226,7 +225,7 @@ STATUS_TABLE: Mapping[Status, StatusRow] = {
 NOT_CARRIED = "State it with less confidence, or cite evidence that carries it"
 """Recommended action for a supported claim whose gap is above the threshold."""
 
-_NOTED: Mapping[tuple[Status, Note], StatusRow] = {
+NOTED_ROWS: Mapping[tuple[Status, Note], StatusRow] = {
     (Status.PARTIALLY_SUPPORTED, Note.OVER_EXTRAPOLATION): replace(
         STATUS_TABLE[Status.PARTIALLY_SUPPORTED],
         gap_type="over_extrapolation",
@@ -245,15 +244,3 @@ _NOTED: Mapping[tuple[Status, Note], StatusRow] = {
         action="Check which holds: a source that is not cited supports it",
     ),
 }
-
-
-def row_of(verdict: Verdict) -> StatusRow:
-    """Return the row of a verdict's status, refined by its notes.
-
-    A verdict on what asserts nothing has no gap, no step label and no action.
-    """
-    row = STATUS_TABLE[verdict.status]
-    if not verdict.checked:
-        return replace(row, gap_type=None, step_label=None, action=None)
-    refined = (_NOTED.get((verdict.status, note)) for note in verdict.notes)
-    return next((entry for entry in refined if entry), row)

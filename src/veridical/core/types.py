@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.errors import SourceError, TextError
 
 if TYPE_CHECKING:

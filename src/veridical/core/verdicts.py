@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import NOTHING, Taken
-from veridical.core.status_table import STATUS_TABLE
+from veridical.core.status_table import NOTED_ROWS, STATUS_TABLE, StatusRow
 from veridical.core.status_table import Note as Note  # noqa: PLC0414 -- a verdict's vocabulary
 from veridical.core.status_table import Status as Status  # noqa: PLC0414 -- a verdict's vocabulary
 
@@ -159,3 +159,15 @@ class Verdict:
             return True
         gap = self.budget.gap_bits
         return self.flagged if gap is None else gap > gap_threshold_bits
+
+
+def row_of(verdict: Verdict) -> StatusRow:
+    """Return the row of a verdict's status, refined by its notes.
+
+    A verdict on what asserts nothing has no gap, no step label and no action.
+    """
+    row = STATUS_TABLE[verdict.status]
+    if not verdict.checked:
+        return replace(row, gap_type=None, step_label=None, action=None)
+    refined = (NOTED_ROWS.get((verdict.status, note)) for note in verdict.notes)
+    return next((entry for entry in refined if entry), row)

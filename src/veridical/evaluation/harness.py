@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from veridical.core.measurements import supported_probability
 from veridical.evaluation.dataset import total_rows
+from veridical.evaluation.outcomes import RowOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from veridical.core.policy import Policy
     from veridical.core.types import Source
-    from veridical.core.verdicts import Status, Verdict
+    from veridical.core.verdicts import Verdict
     from veridical.evaluation.dataset import Dataset
     from veridical.evaluation.ledger import Ledger
     from veridical.evaluation.rows import Row
@@ -33,15 +34,6 @@ class ClaimVerifier(Protocol):
     ) -> Verdict:
         """Return the verdict on one claim."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class RowOutcome:
-    """Outcome of a row: `supported` is p1's P(supported), None if unmeasured; `ms` is time."""
-
-    status: Status
-    supported: float | None
-    ms: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from hashlib import sha256
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import ConfigurationError
-from veridical.evaluation.harness import RowOutcome
+from veridical.evaluation.outcomes import RowOutcome
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
     from veridical.core.verdicts import Interval
-    from veridical.evaluation.harness import Measured, RowOutcome
+    from veridical.evaluation.harness import Measured
     from veridical.evaluation.metrics import Flags, Floats
+    from veridical.evaluation.outcomes import RowOutcome
     from veridical.evaluation.rows import Row
 
 Intervals = dict[str, "Interval | None"]

@@ -122,7 +122,7 @@ def failure(report: Report, allow: Collection[str] = (), fail_on: FailOn | None 
 
 
 def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdict, not imported here
-    from veridical.core.status_table import row_of
+    from veridical.core.verdicts import row_of
     from veridical.pipeline.reports import phrases
     from veridical.pipeline.reports.escaping import one_line
     from veridical.pipeline.reports.positions import Lines

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import Unmeasured, UnmeasuredReason, ensure_probability
+from veridical.core.information import ensure_probability
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.core.fact_tokens import UNSPACED
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.core.text import normalise
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, TextError

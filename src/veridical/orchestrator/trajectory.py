@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.core import printing
 from veridical.core.hashing import short_hash
-from veridical.core.status_table import row_of
-from veridical.core.verdicts import Note, Status
+from veridical.core.verdicts import Note, Status, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, cast
 
 import anyio.to_thread
 
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.core.verdicts import Status
 from veridical.errors import InputError, SourceError
 from veridical.store import Store, TraceTables

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-from veridical.core.measurements import ensure_probability
+from veridical.core.information import ensure_probability
 from veridical.core.types import ensure_text
 from veridical.errors import InputError, TextError
 from veridical.traces.results import result_from

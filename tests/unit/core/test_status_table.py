@@ -14,17 +14,9 @@ import pytest
 from veridical.core import status_table
 from veridical.core.certainty import VerdictKind
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
-from veridical.core.status_table import (
-    STATUS_TABLE,
-    GapType,
-    Note,
-    Status,
-    StatusRow,
-    StepLabel,
-    row_of,
-)
+from veridical.core.status_table import STATUS_TABLE, GapType, Note, Status, StatusRow, StepLabel
 from veridical.core.types import Claim, Exclusion, Span
-from veridical.core.verdicts import Budget, Verdict
+from veridical.core.verdicts import Budget, Verdict, row_of
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 CLAIM = Claim(id="c1", text="It rains.", span=Span(0, 9), sentence=0)

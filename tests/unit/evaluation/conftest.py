@@ -13,7 +13,8 @@ from veridical.core.types import Source
 from veridical.core.verdicts import Status
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.dataset import Dataset
-from veridical.evaluation.harness import Measured, RowOutcome
+from veridical.evaluation.harness import Measured
+from veridical.evaluation.outcomes import RowOutcome
 from veridical.evaluation.results import Evaluation, evaluate
 from veridical.evaluation.rows import Label3, Row
 from veridical.testing import FAKE

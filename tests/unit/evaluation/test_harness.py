@@ -14,8 +14,9 @@ from veridical.errors import ConfigurationError
 from veridical.evaluation.bootstrap import Resampling
 from veridical.evaluation.dataset import Dataset, read_datasets
 from veridical.evaluation.document import to_document
-from veridical.evaluation.harness import Measured, RowOutcome, measure
+from veridical.evaluation.harness import Measured, measure
 from veridical.evaluation.ledger import Ledger
+from veridical.evaluation.outcomes import RowOutcome
 from veridical.evaluation.results import evaluate
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 from veridical.verification.sync import SyncVerifier

@@ -20,7 +20,7 @@ from veridical.core.types import Source
 from veridical.errors import BackendError
 from veridical.feedback.labels import Feedback
 from veridical.interfaces.cli.app import app
-from veridical.interfaces.repl.commands import COMMANDS
+from veridical.interfaces.repl.commands import COMMANDS, run_command
 from veridical.interfaces.repl.display import Display
 from veridical.interfaces.repl.lines import completions, converse, history_path, private_file
 from veridical.interfaces.repl.shell import Shell
@@ -58,7 +58,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def shell() -> Shell:
-    return Shell(sources=[SOURCE])
+    return Shell(run_command, sources=[SOURCE])
 
 
 def lines(shell: Shell, *typed: str) -> None:
@@ -280,7 +280,7 @@ def test_a_backend_that_breaks_is_said(shell: Shell, capsys: pytest.CaptureFixtu
 
 
 def test_with_json_every_result_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    shell = Shell(display=Display(json=True), sources=[SOURCE])
+    shell = Shell(run_command, display=Display(json=True), sources=[SOURCE])
     lines(
         shell,
         f"/verify {ANSWER}",

@@ -64,13 +64,14 @@ def repl(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
 
     from veridical import repl as functions
     from veridical.interfaces.repl import lines
+    from veridical.interfaces.repl.commands import run_command
     from veridical.interfaces.repl.display import Display
     from veridical.interfaces.repl.shell import Shell
     from veridical.settings import Settings
 
     settings = Settings.load(config)
     functions.configure(settings=settings, backend=backend, text_model=text_model)
-    shell = Shell(display=Display(json=json), sources=_read(source or [], quiet=quiet))
+    shell = Shell(run_command, display=Display(json=json), sources=_read(source or [], quiet=quiet))
     if sys.stdin.isatty() and not quiet:
         asked, model = functions.current()
         shell.display.say(f"veridical: backend {asked}; text model {model or 'none'}; /help helps")

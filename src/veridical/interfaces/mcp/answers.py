@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from veridical.core.measurements import Unmeasured, supported_probability
 from veridical.core.printing import number
-from veridical.core.status_table import STATUS_TABLE, row_of
-from veridical.core.verdicts import Status
+from veridical.core.status_table import STATUS_TABLE
+from veridical.core.verdicts import Status, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

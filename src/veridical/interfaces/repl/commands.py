@@ -26,7 +26,7 @@ class Command:
     run: Callable[[Shell, str], None]
 
 
-def run(shell: Shell, line: str) -> None:
+def run_command(shell: Shell, line: str) -> None:
     """Run `/name argument`; `InputError` if there is no such command."""
     name, _, argument = line.partition(" ")
     if name not in COMMANDS:

@@ -16,12 +16,11 @@ from veridical.core.assessment import Assessment
 from veridical.core.epistemic import ClaimVerification, HallucinationReport, Verifications
 from veridical.errors import VeridicalError
 from veridical.interfaces.cli.failures import DEBUG, say
-from veridical.interfaces.repl import commands
 from veridical.interfaces.repl.display import Display
 from veridical.pipeline.judgement.epistemic import hallucinations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Any
 
@@ -39,7 +38,14 @@ class Shell(InteractiveConsole):
     result.
     """
 
-    def __init__(self, *, display: Display | None = None, sources: Iterable[Source] = ()) -> None:
+    def __init__(
+        self,
+        run_command: Callable[[Shell, str], None],
+        *,
+        display: Display | None = None,
+        sources: Iterable[Source] = (),
+    ) -> None:
+        self._run_command = run_command
         self.display = display or Display()
         self.sources: dict[str, str] = {source.id: source.text for source in sources}
         self.simple = False
@@ -80,7 +86,7 @@ class Shell(InteractiveConsole):
     def command(self, line: str) -> None:
         """Run a command such as `/verify`; failures are printed."""
         try:
-            commands.run(self, line)
+            self._run_command(self, line)
         except VeridicalError as error:
             say("error", error.message, error.hint)
         except KeyboardInterrupt:

@@ -26,6 +26,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from veridical.core.assessment import CascadeUsage
+from veridical.core.information import ensure_probability
 from veridical.core.measurements import (
     BackendInfo,
     BilledFailure,
@@ -37,7 +38,6 @@ from veridical.core.measurements import (
     Reads,
     Taken,
     Unmeasured,
-    ensure_probability,
     taken,
 )
 from veridical.core.ports import estimators_of

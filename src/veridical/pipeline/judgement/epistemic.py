@@ -18,8 +18,8 @@ from veridical.core.epistemic import (
 from veridical.core.guidance import guidance
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Taken, Unmeasured, supported_probability
-from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE, row_of
-from veridical.core.verdicts import Status
+from veridical.core.status_table import NOT_CARRIED, STATUS_TABLE
+from veridical.core.verdicts import Status, row_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,8 +9,7 @@ from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
 from veridical.core.printing import number
-from veridical.core.status_table import row_of
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import Status, row_of
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, CascadeUsage, Counts

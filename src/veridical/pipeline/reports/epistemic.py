@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from veridical.core.status_table import row_of
+from veridical.core.verdicts import row_of
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.escaping import one_line
 from veridical.pipeline.reports.meters import bits_bar

@@ -14,8 +14,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Estimate
-from veridical.core.status_table import row_of
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import Status, row_of
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.figures import bits, certainty, measured

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.differences import marked, pieces
-from veridical.core.status_table import row_of
 from veridical.core.types import Source, Span
-from veridical.core.verdicts import Role, Status
+from veridical.core.verdicts import Role, Status, row_of
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.excerpts import Gap, excerpts

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
-from veridical.core.status_table import STATUS_TABLE, row_of
+from veridical.core.status_table import STATUS_TABLE
+from veridical.core.verdicts import row_of
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.document import to_document
 from veridical.pipeline.reports.escaping import one_line

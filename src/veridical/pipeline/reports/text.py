@@ -13,9 +13,8 @@ from rich.text import Text
 
 from veridical.core.assessment import Outcome
 from veridical.core.differences import marked
-from veridical.core.status_table import row_of
 from veridical.core.types import Exclusion, Span
-from veridical.core.verdicts import Role, Status
+from veridical.core.verdicts import Role, Status, row_of
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import one_line, visible
 from veridical.pipeline.reports.figures import bits, certainty, grounded, measured
