@@ -42,12 +42,14 @@ class ChatServer:
 
     def __init__(self, answer: Answer) -> None:
         self.requests: list[Json] = []
+        self.headers: list[dict[str, str]] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 outer.requests.append({"path": self.path, **request})
+                outer.headers.append(dict(self.headers))
                 status, body = answer(request)
                 data = json.dumps(body).encode()
                 self.send_response(status)

@@ -9,6 +9,7 @@ import pytest
 from veridical.core.measurements import Estimator, Reads
 from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.errors import BackendError, ConfigurationError
+from veridical.memory import GatePolicy
 from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.cascade import Cascade
@@ -133,9 +134,12 @@ def test_the_embedded_verifier_reads_passages_and_a_cascade_behind_it_both(model
 
 
 def test_a_model_file_is_a_backend(model: Path) -> None:
-    built = inside(build_backend(settings(gguf={"top_logprobs": 7}), f"gguf:{model}"))
+    block = {"top_logprobs": 7, "context_tokens": 512, "timeout_s": 5.0}
+    built = inside(build_backend(settings(gguf=block, threads=3), f"gguf:{model}"))
     assert isinstance(built, Gguf)
     assert (built.info.model, built._top_logprobs) == ("model.gguf", 7)
+    assert (built._load.context_tokens, built._load.threads) == (512, 3)
+    assert built._timeout_s == 5.0
 
 
 @pytest.mark.spec("SPEC-08.27")
@@ -192,6 +196,12 @@ def test_the_options_of_a_chat_endpoint_reach_it() -> None:
     assert estimators_of(off) == {Estimator.LOGPROBS}
 
 
+@pytest.mark.parametrize(("name", "block"), [("openai:m", "openai"), ("anthropic", "anthropic")])
+def test_a_claim_has_as_many_samples_as_the_settings_say(name: str, block: str) -> None:
+    local = {"base_url": "http://127.0.0.1:9/v1", "samples_min": 4, "samples_max": 6}
+    assert inside(build_backend(settings(**{block: local}), name))._plan == Plan(4, 6)
+
+
 @pytest.mark.parametrize("name", ["openai:m", "anthropic"])
 def test_sampling_stops_at_the_threshold_of_the_policy(name: str) -> None:
     for threshold, expected in ((0.9, 0.9), (None, 0.7), (1.0, 0.7)):
@@ -243,7 +253,9 @@ REQUESTS = {
     "attempts": 4,
     "per_minute": 30,
     "tokens_per_minute": 9000,
+    "max_wait_s": 70.0,
     "breaker_failures": 7,
+    "breaker_reset_s": 90.0,
     "max_cost_usd": 1.5,
 }
 
@@ -273,9 +285,9 @@ def test_a_text_model_has_the_wrappers_that_a_backend_has(name: str, at_once: in
         30,
         9000,
     )
-    assert limits._slot_wait_s == math.inf
+    assert (limits._max_wait_s, limits._slot_wait_s) == (70.0, math.inf)
     assert found[CostLimit]._limit == 1.5
-    assert found[Breaker]._limit == 7
+    assert (found[Breaker]._limit, found[Breaker]._reset_s) == (7, 90.0)
 
 
 def test_a_budget_knows_the_price_of_a_text(tmp_path: Path) -> None:
@@ -394,6 +406,35 @@ def test_the_memory_gate_takes_two_seconds_unless_told_otherwise(
     with build_memory(settings, gate=True) as memory:
         assert memory.gate is not None
         assert memory.gate.timeout_s == seconds
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_the_memory_gate_is_there_with_its_rules_if_the_settings_say_so(tmp_path: Path) -> None:
+    def rules(*, host: bool = True, gate: bool = True) -> GatePolicy | None:
+        block = {"enabled": gate, "min_confidence": 0.25, "reject_unsupported": False}
+        chosen = Settings.model_validate(
+            {
+                "store": {"url": f"sqlite:///{tmp_path / 'kept.db'}"},
+                "policy": {"gap_threshold_bits": 1.5},
+                "hallucination": {"enabled": host, "memory_gate": block},
+            }
+        )
+        with build_memory(chosen) as memory:
+            return None if memory.gate is None else memory.gate.rules
+
+    assert rules() == GatePolicy(1.5, 0.25, reject_unsupported=False)
+    assert rules(gate=False) is None
+    assert rules(host=False) is None
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize("path", [":memory:", "cache.db"])
+def test_a_cache_has_the_size_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    built = build_backend(settings(cache={"path": path, "max_entries": 70}), "embedded")
+    assert wrappers(built)[Cache]._store._limit == 70
 
 
 @pytest.mark.parametrize("operation", ["check", "memory", "output", "trace"])

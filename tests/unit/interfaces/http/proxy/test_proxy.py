@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("openai")
 
+import anyio
 import httpx2
 import openai
 
@@ -654,6 +655,37 @@ def test_the_flag_threshold_in_bits_decides_what_is_withheld(
 
     url = start(Upstream([reply(text)]), FakeBackend(invented), settings=said, on_failure="block")
     assert ask(url).veridical["choices"][0]["action"] == action
+
+
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_the_block_proxy_says_how_often_the_upstream_is_asked_again(
+    start: Start, retries: int
+) -> None:
+    upstream = Upstream([reply(WRONG + " " * n) for n in range(4)])
+    ask(start(upstream, on_failure="retry", max_retries=retries))
+    assert len(upstream.bodies) == retries + 1
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_an_answer_waits_for_its_verdict_as_long_as_the_block_proxy_says(start: Start) -> None:
+    class Slow:
+        async def check(self, *_: object, **__: object) -> None:
+            await anyio.sleep(2)
+
+    (choice,) = ask(start(Upstream([reply(WRONG)]), Slow(), deadline_s=0.05)).veridical["choices"]
+    assert (choice["outcome"], choice["reason"]) == ("undetermined", "timeout")
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_the_evidence_is_what_the_block_proxy_says(start: Start) -> None:
+    def reason(**more: Any) -> str | None:  # noqa: ANN401 -- of the block
+        (choice,) = ask(start(Upstream([reply(RIGHT)]), **more)).veridical["choices"]
+        found: str | None = choice["reason"]
+        return found
+
+    assert reason(evidence=["tool"]) == "no_evidence"
+    assert reason() is None
 
 
 @pytest.mark.parametrize("cut_off", [True, False])
