@@ -302,6 +302,34 @@ def test_what_a_sample_and_a_limit_leave_out_is_counted_in_the_result(bridge: Mo
     assert answer.left_out == {"not_sampled": 2, "over_limit": 1}
 
 
+@pytest.mark.spec("SPEC-08.34")
+@pytest.mark.parametrize(
+    ("said", "attempts"),
+    [
+        ({}, 1),
+        ({"on_failure": "retry"}, 3),
+        ({"on_failure": "retry", "max_retries": 1}, 2),
+        ({"on_failure": "retry", "max_retries": 0}, 1),
+    ],
+)
+def test_the_settings_say_how_often_an_answer_is_tried_again(
+    bridge: ModuleType, said: dict[str, Any], attempts: int
+) -> None:
+    settings = Settings.model_validate({"verification": said})
+    script = bridge.Script([bridge.WRONG + " " * n for n in range(5)])
+    bridge.process(Orchestrator(script, bridge.verifier(), settings=settings))
+    assert len(script.prompts) == attempts
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_the_settings_say_how_long_an_answer_waits_for_its_verdict(bridge: ModuleType) -> None:
+    settings = Settings.model_validate({"hallucination": {"timeout": "100ms"}})
+    slow = bridge.Spy(delay_s=5.0)
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.GOOD]), slow, settings=settings))
+    assert answer.failure is not None
+    assert answer.failure.kind is FailureKind.TIMEOUT
+
+
 @pytest.mark.spec("SPEC-16.21")
 def test_a_plain_orchestrator_reads_the_settings(
     bridge: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,9 @@ from veridical.settings.blocks import DecisionSettings, PolicySettings, Verifica
 from veridical.settings.installed import backend_spec, installed
 
 PACKAGE = Path(veridical.__file__).parent
+TESTS = Path(__file__).parents[2]
+PROOFS = TESTS.parent / "benchmarks" / "results" / "settings.md"
+"""What `scripts/settings_mutation.py` writes: for a key, the test that fails without it."""
 
 
 def blocks_of_backends() -> dict[str, str]:
@@ -94,6 +98,16 @@ def test_a_key_is_read(key: str) -> None:
 )
 def test_a_key_that_nothing_reads_would_be_found(key: str) -> None:
     assert not is_read(key)
+
+
+@pytest.mark.spec("SPEC-08.34")
+def test_for_every_key_there_is_a_test_that_fails_if_the_key_does_nothing() -> None:
+    page = PROOFS.read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([\w.]+)` \| `([\w./]+::\w+)` \|", page, re.MULTILINE))
+    assert set(rows) == {key for key in keys() if not key.startswith("backends.")}
+    for proof in rows.values():
+        file, _, name = proof.partition("::")
+        assert f"def {name}(" in (TESTS / file).read_text(encoding="utf-8"), proof
 
 
 def test_an_alias_has_no_value_and_no_default_of_its_own() -> None:

@@ -161,6 +161,7 @@ def test_a_cascade_is_built_of_both_its_backends(model: Path) -> None:
     built = build_backend(settings(cascade=parts), "cascade")
     assert isinstance(built, Cascade)
     assert built.info.model == "model.gguf+claude-haiku-5-5"
+    assert (built._low, built._high) == (0.1, 0.9)
     assert estimators_of(built) == {Estimator.LOGPROBS, Estimator.SAMPLING}
 
 
