@@ -154,15 +154,17 @@ def _decoder(model: TinyModel, file: str) -> None:
         helper.make_node("Mul", ["encoder_hidden_states", "column"], ["masked"]),
         helper.make_node("ReduceSum", ["masked", "over"], ["summed"], keepdims=1),
         helper.make_node("MatMul", ["summed", "last"], ["plain"]),
-        helper.make_node("Cast", ["input_ids"], ["started"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["started", "columns"], ["start"]),
+        helper.make_node("Gather", ["starts", "input_ids"], ["start"]),
         helper.make_node("Add", ["plain", "start"], ["logits"]),
     ]
     given = _floats("encoder_hidden_states", "batch", "tokens", HIDDEN)
     given += [helper.make_tensor_value_info("input_ids", _TEXT, ["batch", "steps"])]
     given += [helper.make_tensor_value_info("encoder_attention_mask", _TEXT, _BATCH)]
     made = _floats("logits", "batch", "steps", SEEN_IDS)
+    starts = np.zeros((2, SEEN_IDS), np.float32)
+    starts[1] = np.arange(SEEN_IDS)
     weights = {"last": model.last, "columns": np.asarray([2]), "over": np.asarray([1])}
+    weights["starts"] = starts
     _save(model.folder / file, nodes, given, made, **weights)
 
 
