@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from veridical.pipeline.inference import cross_encoder, embedded
+
 Floats = NDArray[np.float32]
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "</s>", "<pad>"]
@@ -166,6 +168,13 @@ def _decoder(model: TinyModel, file: str) -> None:
     weights = {"last": model.last, "columns": np.asarray([2]), "over": np.asarray([1])}
     weights["starts"] = starts
     _save(model.folder / file, nodes, given, made, **weights)
+
+
+@pytest.fixture(autouse=True)
+def _own_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load each model anew, and keep none of them in memory."""
+    monkeypatch.setattr(cross_encoder, "_engines", {})
+    monkeypatch.setattr(embedded, "_engines", {})
 
 
 MakeModel = Callable[..., TinyModel]
