@@ -166,7 +166,9 @@ class BackendInfo:
     The thresholds are those at which this backend's probabilities are to be read; they are
     calibrated per backend and apply unless the policy sets its own. `certainty` is the model fitted
     to tell sure verdicts; None if there is none. `languages` are the readable ones, as ISO 639-1
-    codes; None for any. A claim surely in another one is `language_not_supported`.
+    codes; None for any. A claim surely in another one is `language_not_supported`. A model of two
+    classes does not `tells_contradiction`: its `contradicted` is always 0. One that was never shown
+    a claim without its evidence does not `measures_dependence`: it is not asked about one.
     """
 
     name: str
@@ -178,6 +180,8 @@ class BackendInfo:
     reads: Reads = Reads.PASSAGES
     certainty: CertaintyModel | None = None
     languages: tuple[str, ...] | None = None
+    tells_contradiction: bool = True
+    measures_dependence: bool = True
 
     @property
     def tells_sure_flags(self) -> bool:
