@@ -38,7 +38,13 @@ _INCOMING = ".incoming-"
 _NAME = re.compile(r"(?!\.)[\w.-]+(/(?!\.)[\w.-]+)?", re.ASCII)
 _REVISION = re.compile(r"(?!\.)[\w.-]+", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SINGLE = ("config.json", "tokenizer.json", "tokenizer_config.json", "veridical.json")
+_SINGLE = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "veridical.json",
+    "golden.json",
+)
 _GRAPH = re.compile(r"(onnx/)?[^/]+\.onnx([._]data)?")
 _AGAIN = "Run `veridical models get` again: nothing of this attempt is used"
 
