@@ -166,9 +166,11 @@ class BackendInfo:
     The thresholds are those at which this backend's probabilities are to be read; they are
     calibrated per backend and apply unless the policy sets its own. `certainty` is the model fitted
     to tell sure verdicts; None if there is none. `languages` are the readable ones, as ISO 639-1
-    codes; None for any. A claim surely in another one is `language_not_supported`. A model of two
-    classes does not `tells_contradiction`: its `contradicted` is always 0. One that was never shown
-    a claim without its evidence does not `measures_dependence`: it is not asked about one.
+    codes; None for any. A claim surely in another one is `language_not_supported`.
+
+    A backend of two classes, supported or not, has `tells_contradiction` False: its P(contradicted)
+    is 0, whatever the evidence says. Where `measures_dependence` is False, p0 is not asked: such
+    models were never shown a context without evidence.
     """
 
     name: str

@@ -217,6 +217,15 @@ class GgufSettings(SettingsBlock):
     timeout_s: Seconds = 60.0
 
 
+class ModelSettings(SettingsBlock):
+    """Block `models:`: public verifiers that `veridical models get` downloads."""
+
+    folder: Annotated[
+        StrictStr | None,
+        Field(description="a folder, or null for one in the user's folder for caches"),
+    ] = None
+
+
 _BAND = "a number from 0 to 1, or null for as far as the first is not sure"
 
 
@@ -463,6 +472,7 @@ class TopLevel(SettingsBlock):
     systemone: DecisionSettings = DecisionSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
     gguf: GgufSettings = GgufSettings()
+    models: ModelSettings = ModelSettings()
     backends: Annotated[SerializeAsAny[OtherBackends], PlainValidator(validated)] = OtherBackends()
     extraction: ExtractionSettings = ExtractionSettings()
     quantitative: QuantitativeSettings = QuantitativeSettings()
