@@ -174,7 +174,7 @@ def test_of_a_key_only_the_name_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_a_preset_the_embedded_verifier_is_best() -> None:
     choice = best_choice(Surroundings(keys=("OPENAI_API_KEY",)), presets())
     assert choice.settings == {"backend": "embedded"}
-    assert "factcg-deberta-l, has a balanced accuracy 75.6%" in choice.reason
+    assert "factcg-deberta-l, balanced accuracy 75.6% on LLM-AggreFact" in choice.reason
 
 
 def test_the_downloaded_preset_with_the_best_published_figure_is_second_of_a_cascade() -> None:
@@ -183,6 +183,30 @@ def test_the_downloaded_preset_with_the_best_published_figure_is_second_of_a_cas
     second = {"second": "hub:minicheck-flan-t5-l"}
     assert choice.settings == {"backend": "cascade", "cascade": second}
     assert "75.0% on LLM-AggreFact (https://llm-aggrefact.github.io)" in choice.reason
+    assert "licence MIT" in choice.reason
+
+
+@pytest.mark.parametrize(
+    ("model", "preset"),
+    [
+        ("bespoke-minicheck:latest", "bespoke-minicheck-7b"),
+        ("bespoke-minicheck:7b", "bespoke-minicheck-7b"),
+        ("bespokelabs/Bespoke-MiniCheck-7B", "bespoke-minicheck-7b"),
+        ("ibm-granite/granite-guardian-4.1-8b", "granite-guardian"),
+    ],
+)
+def test_a_judge_that_is_served_here_is_asked_with_its_own_prompt(model: str, preset: str) -> None:
+    server = ModelServer("vLLM", "http://127.0.0.1:8000/v1", ("other", model))
+    choice = best_choice(Surroundings(servers=(server,), presets=("hhem-2.1-open",)), presets())
+    settings = Settings.load(Path(os.devnull), **choice.settings)
+    assert (settings.cascade.second, settings.openai.preset) == (f"openai:{model}", preset)
+    assert settings.openai.base_url == server.base_url
+
+
+@pytest.mark.parametrize("model", ["qwen3:8b", "minicheck", "granite-guardian:2b", "7b", ""])
+def test_a_model_of_another_name_is_no_judge(model: str) -> None:
+    server = ModelServer("Ollama", "http://127.0.0.1:11434/v1", (model,))
+    assert best_choice(Surroundings(servers=(server,)), presets()).backend == "embedded"
 
 
 def test_a_preset_without_a_published_figure_is_not_chosen() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from veridical.core.ports import Backend, TextModel, estimators_of
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.capabilities import ServerCapabilities
+from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -40,6 +42,7 @@ from veridical.wiring.build import (
     build_memory,
     build_text_model,
     build_verifier,
+    is_instant,
 )
 
 
@@ -136,6 +139,16 @@ def test_a_model_file_is_a_backend(model: Path) -> None:
     built = inside(build_backend(settings(gguf={"top_logprobs": 7}), f"gguf:{model}"))
     assert isinstance(built, Gguf)
     assert (built.info.model, built._top_logprobs) == ("model.gguf", 7)
+
+
+def test_a_model_folder_is_a_backend_and_so_is_a_downloaded_one(tmp_path: Path) -> None:
+    shutil.copytree(WEIGHTS, tmp_path / "ours")
+    built = build_backend(settings(), f"onnx:{tmp_path / 'ours'}")
+    assert isinstance(inside(built), EmbeddedVerifier)
+    assert built.info.name == "onnx"
+    assert not is_instant(built)
+    with pytest.raises(ConfigurationError, match="veridical models get factcg-deberta-l"):
+        build_backend(settings(models={"folder": str(tmp_path)}), "hub:factcg-deberta-l")
 
 
 @pytest.mark.spec("SPEC-08.27")

@@ -12,7 +12,6 @@ import typer
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported
-from veridical.settings.layers import CONFIG_NAME
 
 if TYPE_CHECKING:
     from veridical.interfaces.cli.surroundings import Choice
@@ -35,7 +34,7 @@ Backend = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file.")]
 Target = Annotated[
     Path | None,
-    typer.Option("--config", metavar="PATH", help=f"Write this file, not {CONFIG_NAME}."),
+    typer.Option("--config", metavar="PATH", help="Write this file, not ./veridical.yaml."),
 ]
 Json = options.Json
 Quiet = options.Quiet
@@ -57,6 +56,7 @@ def init(
     is written only if you name it.
     """
     from veridical.interfaces.cli.output import ensure_writable, print_json, print_text, write_file
+    from veridical.settings.layers import CONFIG_NAME
 
     path = config or Path(CONFIG_NAME)
     if path.exists() and not force:

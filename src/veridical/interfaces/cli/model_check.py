@@ -1,8 +1,8 @@
 """Check of a verifier on this machine: plain pairs, results on record, the time of a pair.
 
 Results on record are a file `golden.json` in the folder of a model, written once with the model's
-own code: `{"tolerance": 0.05, "pairs": [{"context", "claim", "question", "supported"}]}`, where
-`question` may be left out and `supported` is P(supported).
+own code: `{"pairs": [{"context", "claim", "question", "supported"}]}`, where `question` may be left
+out, `supported` is P(supported), and further keys (token ids, logits) are not read here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend
 
 GOLDEN = "golden.json"
-TOLERANCE = 0.05
+TOLERANCE = 0.1
+"""Allowed difference in P(supported): int8 on another processor moves logits by up to .3."""
+
 LENGTHS = (128, 512)
 ROUNDS = 5
 FITS = 3
@@ -88,11 +90,10 @@ class ModelCheck:
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """Pairs on record, P(supported) of each, and the difference allowed."""
+    """Pairs on record, and P(supported) of each."""
 
     queries: tuple[Query, ...]
     supported: tuple[float, ...]
-    tolerance: float
 
 
 def read_golden(folder: Path) -> Golden | None:
@@ -116,7 +117,7 @@ def _parsed(document: dict[str, Any]) -> Golden:
     supported = tuple(float(one["supported"]) for one in pairs)
     if not queries:
         raise ValueError
-    return Golden(queries, supported, float(document.get("tolerance", TOLERANCE)))
+    return Golden(queries, supported)
 
 
 async def check_model(backend: Backend, golden: Golden | None = None) -> ModelCheck:
@@ -136,8 +137,7 @@ async def _compared(backend: Backend, golden: Golden) -> GoldenResult:
     found = await _asked(backend, golden.queries)
     pairs = zip(found, golden.supported, strict=True)
     largest = max(abs(one.supported - probability) for one, probability in pairs)
-    is_right = largest <= golden.tolerance
-    return GoldenResult(len(golden.queries), largest, golden.tolerance, is_right)
+    return GoldenResult(len(golden.queries), largest, TOLERANCE, largest <= TOLERANCE)
 
 
 def _read(one: Estimate, info: BackendInfo, *, expected: bool) -> PairResult:

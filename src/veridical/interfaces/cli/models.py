@@ -112,7 +112,7 @@ def _names(models: Sequence[InstalledModel]) -> dict[str, None]:
 
 def _row(name: str, known: Preset | None, there: Sequence[InstalledModel]) -> dict[str, Any]:
     """Return what is known of a model; its facts are null if it is no preset."""
-    facts = ("repository", "licence", "parameters", "contradicts", "languages", "source")
+    facts = ("kind", "repository", "licence", "parameters", "contradicts", "languages", "source")
     figures = ("balanced_accuracy", "balanced_accuracy_source")
     return {
         "name": name,
@@ -132,11 +132,17 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
             row["parameters"] or "-",
             "-" if row["balanced_accuracy"] is None else f"{row['balanced_accuracy']:.1%}",
             row["balanced_accuracy_source"] or "-",
-            ", ".join(revision[:12] for revision in row["downloaded"]) or "no",
+            _place(row),
         )
         for row in rows
     ]
     return "\n".join(columns([head, *lines])) + "\n"
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    if row["kind"] == "chat":
+        return "by a server"
+    return ", ".join(revision[:12] for revision in row["downloaded"]) or "no"
 
 
 # --- get -------------------------------------------------------------------------------------

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from veridical.pipeline.inference.presets import CHAT_KIND
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.inference.presets import Preset
     from veridical.settings import Settings
 
+_SIZE = re.compile(r"-\d+b$")
 LOOPBACK = "127.0.0.1"
 TIMEOUT_S = 0.5
 LARGEST_REPLY = 2**20
@@ -130,32 +136,52 @@ def _models(document: object) -> Iterator[tuple[str, str]]:
 def best_choice(found: Surroundings, known: Mapping[str, Preset]) -> Choice:
     """Return the best backend by published figures among those that keep texts on this machine.
 
-    A model that is served here or reached with a key has no published figure for our prompt.
+    Such are downloaded presets, and judges with a prompt of their own that are served here. Other
+    language models have no published figure for the prompt of this package.
     """
-    measured = [
-        known[name]
-        for name in found.presets
-        if name in known and known[name].balanced_accuracy is not None
-    ]
+    options = [*_downloaded_options(found, known), *_served_options(found, known)]
+    measured = [option for option in options if option[0].balanced_accuracy is not None]
     if not measured:
         return Choice("embedded", _nothing_better(known), {"backend": "embedded"})
-    best = max(measured, key=_accuracy)
-    settings = {"backend": "cascade", "cascade": {"second": f"hub:{best.name}"}}
-    reason = f"embedded first, hub:{best.name} where it is in doubt: {published(best)}"
+    preset, second, more = max(measured, key=lambda option: _accuracy(option[0]))
+    settings = {"backend": "cascade", "cascade": {"second": second}, **more}
+    reason = f"embedded first, {second} where it is in doubt: {preset.name}, {published(preset)}"
     return Choice("cascade", reason, settings)
 
 
+_Option = tuple["Preset", str, dict[str, Any]]
+"""Preset, the backend that runs it, and the settings that this needs."""
+
+
+def _downloaded_options(found: Surroundings, known: Mapping[str, Preset]) -> Iterator[_Option]:
+    for name in found.presets:
+        if name in known:
+            yield known[name], f"hub:{name}", {}
+
+
+def _served_options(found: Surroundings, known: Mapping[str, Preset]) -> Iterator[_Option]:
+    if find_spec("openai") is None:
+        return
+    judges = [one for one in known.values() if one.kind == CHAT_KIND]
+    for server in found.servers:
+        for model, judge in product(server.models, judges):
+            if _is_served_as(judge, model):
+                settings = {"base_url": server.base_url, "preset": judge.name}
+                yield judge, f"openai:{model}", {"openai": settings}
+
+
+def _is_served_as(judge: Preset, model: str) -> bool:
+    """Return whether a server's name of a model is that of a judge, or of its repository."""
+    served = model.rpartition("/")[2].lower().removesuffix(":latest").replace(":", "-")
+    repository = (judge.repository or "").rpartition("/")[2].lower()
+    names = {judge.name, repository}
+    return served in names | {_SIZE.sub("", name) for name in names}
+
+
 def _nothing_better(known: Mapping[str, Preset]) -> str:
-    usable = [one for one in known.values() if one.balanced_accuracy is not None and _runs(one)]
-    if not usable:
-        return "no downloaded preset has a published figure"
-    best = max(usable, key=_accuracy)
-    return f"no preset is downloaded; the best one, {best.name}, has a {published(best)}"
-
-
-def _runs(one: Preset) -> bool:
-    """Return whether a preset is a classifier, which runs in this process."""
-    return one.kind != "chat"
+    classifiers = [one for one in known.values() if one.kind != CHAT_KIND]
+    best = max(classifiers, key=_accuracy)
+    return f"no preset is downloaded; the best one is {best.name}, {published(best)}"
 
 
 def _accuracy(one: Preset) -> float:
@@ -163,9 +189,9 @@ def _accuracy(one: Preset) -> float:
 
 
 def published(one: Preset) -> str:
-    """Return the published figure of a preset with its source."""
-    source = one.balanced_accuracy_source
-    return f"balanced accuracy {one.balanced_accuracy:.1%} on LLM-AggreFact ({source})"
+    """Return the published figure of a preset with its source, and its licence."""
+    figure = f"balanced accuracy {one.balanced_accuracy:.1%} on LLM-AggreFact"
+    return f"{figure} ({one.balanced_accuracy_source}), licence {one.licence}"
 
 
 def chosen(backend: str, servers: Sequence[ModelServer]) -> Choice:

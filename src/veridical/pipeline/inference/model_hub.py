@@ -68,7 +68,6 @@ def _api() -> HfApi:
 @contextmanager
 def _named_errors(repository: str, revision: str | None) -> Iterator[None]:
     """Turn errors of the hub into ones that say what to do."""
-    from httpx import HTTPError
     from huggingface_hub import errors
 
     try:
@@ -89,9 +88,11 @@ def _named_errors(repository: str, revision: str | None) -> Iterator[None]:
         raise BackendError(msg, hint="Unset it, or copy a folder: file:FOLDER") from None
     except errors.HfHubHTTPError as error:
         raise _of_status(repository, error.response.status_code) from None
-    except (HTTPError, ConnectionError, TimeoutError) as error:
+    except (errors.LocalEntryNotFoundError, ConnectionError, TimeoutError) as error:
         raise _unreachable(repository, error) from None
-    except (errors.LocalEntryNotFoundError, errors.FileMetadataError) as error:
+    except OSError:
+        raise  # the disk
+    except Exception as error:  # noqa: BLE001 -- the class depends on its library for HTTP
         raise _unreachable(repository, error) from None
 
 
