@@ -24,6 +24,8 @@ from veridical.core.measurements import (
     Estimator,
     Measurement,
     Query,
+    Reads,
+    Taken,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -35,10 +37,12 @@ from veridical.pipeline.inference.clients import ConnectionLimiter, ensure_url, 
 from veridical.pipeline.inference.decision_replies import parsed
 from veridical.pipeline.inference.decisions import RequestLimits, shares
 from veridical.pipeline.inference.failures import unmeasured_error, unmeasured_status
+from veridical.pipeline.inference.onnx_graphs import FOREIGN, is_read
 from veridical.pipeline.inference.option_scores import CONTRADICTED, Distribution
 from veridical.pipeline.inference.prices import Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import fingerprint
+from veridical.pipeline.inference.windows import counter, windows
 from veridical.pipeline.inference.wrappers.base import run_bounded
 
 if TYPE_CHECKING:
@@ -58,6 +62,10 @@ _OK = 200
 _REFUSALS = frozenset({"HTTP 400", "HTTP 422", "HTTP 424"})
 """Statuses that one text of a request may have caused."""
 
+_KINDS = frozenset({"pair", "joined"})
+"""Kinds of presets that a classifier server can serve."""
+
+_WORDS_PER_TOKEN = 0.75
 _PLACEHOLDER = re.compile(r"\{(context|claim|question)\}")
 _SEPARATOR = re.compile(r"\[(?=(?:SEP|CLS|MASK|PAD|UNK)\])|<(?=mask>)")
 """Start of a control token of encoders; the others are those of chat models."""
@@ -105,12 +113,13 @@ BACKEND = BackendSpec(create, settings="classify", priced=True)
 class TextForm:
     """Form in which a model reads evidence and claim, and the names of its classes.
 
-    Without a `template` it reads a pair; `labels` are None if the server's names are taken.
+    A pair has the `template` as its first text (default: the evidence). `labels` are None if the
+    server's names are taken, `preset` is None for a model that has none.
     """
 
     template: str | None = None
     labels: tuple[str, ...] | None = None
-    threshold: float = SUPPORT_THRESHOLD
+    preset: Preset | None = None
 
     @classmethod
     def of(
@@ -123,24 +132,42 @@ class TextForm:
         if labels is not None or template is not None:
             msg = "a preset has labels and a template of its own"
             raise ConfigurationError(msg, hint="Leave classify.labels and classify.template out")
-        if preset.kind not in {"pair", "joined"}:
+        if preset.kind not in _KINDS or preset.aggregation != "max":
             msg = f"the preset {preset.name!r} is for no classifier of texts"
             raise ConfigurationError(msg, hint="docs/backends.md, Classifier servers")
-        own = None if isinstance(preset.labels, str) else tuple(preset.labels)
-        joined = preset.template if preset.kind == "joined" else None
-        return cls(None if joined is None else str(joined), own, preset.threshold)
+        own = None if isinstance(preset.labels, str) else preset.labels
+        return cls(str(preset.template), own, preset)
 
-    def input(self, query: Query) -> Input:
-        """Return the input about a query; control tokens in its texts are broken up."""
-        texts = {
-            "context": _plain(query.context),
-            "claim": _plain(query.claim),
-            "question": _plain(query.question or ""),
-        }
-        if self.template is None:
-            return [texts["context"], texts["claim"]]
+    @property
+    def is_pair(self) -> bool:
+        """True if the model reads evidence and claim as a pair."""
+        return self.template is None if self.preset is None else self.preset.kind == "pair"
+
+    def inputs(self, query: Query) -> list[Input]:
+        """Return the inputs about a query, one for each window of its evidence.
+
+        Control tokens in its texts are broken up.
+        """
+        claim, question = _plain(query.claim), _plain(query.question or "")
+        return [self._input(one, claim, question) for one in self._windows(_plain(query.context))]
+
+    def _input(self, context: str, claim: str, question: str) -> Input:
+        template = self.template or "{context}"
+        if question and self.preset is not None and self.preset.question_template is not None:
+            template = self.preset.question_template
+        texts = {"context": context, "claim": claim, "question": question}
         # In one pass: a text may hold the name of a placeholder.
-        return [_PLACEHOLDER.sub(lambda name: texts[name[1]], self.template)]
+        filled = _PLACEHOLDER.sub(lambda name: texts[name[1]], template)
+        return [filled, claim] if self.is_pair else [filled]
+
+    def _windows(self, context: str) -> list[str]:
+        preset = self.preset
+        if preset is None or preset.window_words is None:
+            return [context]
+        size, unit = preset.window_words, preset.window_unit
+        if unit == "tokens":  # only the server has the tokenizer
+            size, unit = int(size * _WORDS_PER_TOKEN), "words_and_marks"
+        return windows(context, size, preset.window_joint, counter(unit, len))
 
 
 class ServedClassifier:
@@ -164,7 +191,7 @@ class ServedClassifier:
         self._url = _address(url)
         self._form = form
         self._formats = [FORMATS[server]] if server else list(FORMATS.values())
-        if all(form.template is None and not fmt.pairs for fmt in self._formats):
+        if form.is_pair and not any(fmt.pairs for fmt in self._formats):
             raise _no_pairs()
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if api_key:
@@ -175,12 +202,16 @@ class ServedClassifier:
         self.claims_per_request = limits.claims_per_request
         address = self._url.partition("://")[2]
         self._price = price or partial(cost_usd, address)
+        preset = form.preset
         self._info = BackendInfo(
             name="classify",
             model=address,
             estimator=Estimator.CROSS_ENCODER,
             fingerprint=fingerprint("classify", self._url, repr(form)),
-            support_threshold=form.threshold,
+            support_threshold=SUPPORT_THRESHOLD if preset is None else preset.threshold,
+            reads=Reads.PASSAGES if preset is None else Reads(preset.reads),
+            languages=None if preset is None else preset.languages,
+            tells_contradiction=preset is None or preset.contradicts,
             measures_dependence=False,
         )
 
@@ -200,11 +231,17 @@ class ServedClassifier:
         """
         if not queries:
             return []
+        results: list[Measurement] = [FOREIGN] * len(queries)
+        asked = [i for i, query in enumerate(queries) if is_read(query, self.info.languages)]
         async with self._open() as client:
-            served = await self._ask_served(client)
-            if isinstance(served, Unmeasured):
-                return [served] * len(queries)
-            return await self._measure_all(client, [self._form.input(query) for query in queries])
+            failure = await self._ask_served(client)
+            if failure is not None:
+                return [failure] * len(queries)
+            rows = [self._form.inputs(queries[i]) for i in asked]
+            found = iter(await self._measure_all(client, [one for row in rows for one in row]))
+        for i, row in zip(asked, rows, strict=True):
+            results[i] = _joined([next(found) for _ in row])
+        return results
 
     async def probe(self) -> Probe:
         """Ask the server what it serves, and one tiny question."""
@@ -311,7 +348,7 @@ class ServedClassifier:
                 return response
             raw = parsed(response.content)
             if fmt.describes(raw):
-                if self._form.template is None and not fmt.pairs:
+                if self._form.is_pair and not fmt.pairs:
                     raise _no_pairs()
                 self._served = fmt, fmt.classifier(raw, self._form.labels)
                 return None
@@ -345,6 +382,33 @@ class ServedClassifier:
             hint = "Install it with pip install 'veridical[classify]'"
             raise MissingExtraError(msg, hint=hint) from error
         return httpx.AsyncClient(verify=tls("httpx"), timeout=self._limits.timeout_s)
+
+
+def _joined(measured: Sequence[Measurement]) -> Measurement:
+    """Return the joint measurement of the windows of a query: the most that any of them supports.
+
+    Unmeasured if one of them is: it might have held the evidence.
+    """
+    missing = [one for one in measured if isinstance(one, Unmeasured)]
+    read = [one for one in measured if isinstance(one, Estimate)]
+    if missing or len(read) == 1:
+        return missing[0] if missing else read[0]
+    supported = max(one.supported for one in read)
+    contradicted = max(one.contradicted or 0.0 for one in read)
+    total = max(1.0, supported + contradicted)
+    supported, contradicted = supported / total, contradicted / total
+    took = Taken.by(read)
+    return replace(
+        read[0],
+        supported=supported,
+        contradicted=contradicted,
+        not_in_context=max(0.0, 1.0 - supported - contradicted),
+        low=supported,
+        high=supported,
+        latency_ms=max(one.latency_ms or 0.0 for one in read),
+        tokens=took.tokens,
+        cost_usd=took.cost_usd,
+    )
 
 
 def _of_one_text(failure: Unmeasured) -> bool:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import anyio
 import pytest
 
-from veridical.core.measurements import Estimate, Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Estimate,
+    Measurement,
+    Query,
+    Reads,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.errors import ConfigurationError, MissingExtraError
-from veridical.pipeline.inference import classify, presets
+from veridical.pipeline.inference import classify
 from veridical.pipeline.inference.class_names import meanings_of, read_classes
-from veridical.pipeline.inference.presets import Preset
-from veridical.pipeline.inference.prices import Usage
 from veridical.pipeline.inference.probing import Probing
 from veridical.pipeline.inference.wrappers import Backoff, Retries
 
@@ -147,7 +153,6 @@ def test_tokens_and_cost_of_a_request_are_shared_out(classifier_server: Start) -
     backend = classify.create(server.url, price=lambda usage: usage.prompt_tokens * 0.5)
     found = measured(backend, QUERY, QUERY)
     assert [(m.tokens, m.cost_usd) for m in found] == [(14, 7.0), (14, 7.0)]
-    assert isinstance(Usage(1, 0), Usage)
 
 
 # --- names of classes ------------------------------------------------------------------------
@@ -213,28 +218,58 @@ def test_what_is_no_distribution_is_a_malformed_reply(probabilities: list[object
 # --- presets ---------------------------------------------------------------------------------
 
 
-def preset(**changes: object) -> Preset:
-    base = presets.preset("bespoke-minicheck-7b")
-    values = {name: getattr(base, name) for name in Preset.__slots__}
-    return Preset(**(values | changes))  # type: ignore[arg-type]
-
-
-def test_a_preset_has_template_labels_and_threshold(
-    classifier_server: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = preset(
-        kind="joined",
-        template="{context}</s>{claim}",
-        labels=("not_supported", "supported"),
-        threshold=0.6,
-    )
-    monkeypatch.setattr(presets, "preset", lambda _: made)
+def test_a_preset_has_template_labels_and_threshold(classifier_server: Start) -> None:
     server = classifier_server("vllm", ("LABEL_0", "LABEL_1"), lambda *_: [0.1, 0.9])
-    backend = classify.create(server.url, preset="made")
+    backend = classify.create(server.url, preset="minicheck-roberta-l")
     (found,) = measured(backend)
     assert (found.supported, found.contradicted) == (pytest.approx(0.9), 0.0)
-    assert backend.info.support_threshold == 0.6
+    assert (backend.info.support_threshold, backend.info.reads) == (0.5, Reads.WHOLE)
+    assert not backend.info.tells_contradiction
     assert server.requests == [{"input": [f"{QUERY.context}</s>{QUERY.claim}"]}]
+
+
+def test_the_classes_of_a_preset_have_its_order(classifier_server: Start) -> None:
+    server = classifier_server("tei", ("LABEL_0", "LABEL_1"), lambda *_: [0.1, 0.9])
+    backend = classify.create(server.url, preset="groundcheck")
+    (found,) = measured(backend, replace(QUERY, question="When?"))
+    assert found.supported == pytest.approx(0.1)
+    assert server.requests[0]["inputs"] == [[f"When?\n\n{QUERY.context}", QUERY.claim]]
+
+
+def test_long_evidence_is_read_in_the_windows_of_a_preset(classifier_server: Start) -> None:
+    def likelier_at_the_end(text: str) -> list[float]:
+        return [0.2, 0.8] if "Number 99." in text else [0.9, 0.1]
+
+    names = ("LABEL_0", "LABEL_1")
+    server = classifier_server("tei", names, likelier_at_the_end, longest=2048)
+    backend = classify.create(server.url, preset="factcg-deberta-l")
+    evidence = " ".join(f"Word {'and word ' * 10}here. Number {i}." for i in range(100))
+    (found,) = measured(backend, Query("A claim.", evidence))
+    assert found.supported == pytest.approx(0.8)
+    texts = [text for request in server.requests for (text,) in request["inputs"]]
+    assert len(texts) == 5
+    assert all(text.endswith("I think the answer is ") for text in texts)
+    assert found.tokens == sum(len(text.split()) for text in texts)
+
+
+def test_a_window_that_is_not_measured_leaves_the_claim_unmeasured(
+    classifier_server: Start,
+) -> None:
+    server = classifier_server("tei", ("LABEL_0", "LABEL_1"), lambda *_: [0.1, 0.9])
+    backend = classify.create(server.url, preset="factcg-deberta-l")
+    (found,) = asked(backend, Query("A claim.", f"A short one. {'word ' * 600}end. Another one."))
+    assert isinstance(found, Unmeasured)
+    assert found.reason is UnmeasuredReason.CONTEXT_TOO_LONG
+
+
+def test_a_model_of_english_is_not_asked_about_another_language(classifier_server: Start) -> None:
+    server = classifier_server("tei", ("LABEL_0", "LABEL_1"), lambda *_: [0.1, 0.9])
+    german = "Die Brücke wurde im Jahr 1998 eröffnet und trägt neun Spuren über den breiten Fluss."
+    found = asked(classify.create(server.url, preset="factcg-deberta-l"), Query(german, german))
+    assert [getattr(one, "reason", None) for one in found] == [
+        UnmeasuredReason.LANGUAGE_NOT_SUPPORTED
+    ]
+    assert server.requests == []
 
 
 @pytest.mark.parametrize(
@@ -242,6 +277,8 @@ def test_a_preset_has_template_labels_and_threshold(
     [
         ({"preset": "nobody"}, "no preset"),
         ({"preset": "bespoke-minicheck-7b"}, "no classifier of texts"),
+        ({"preset": "tinylettuce-17m"}, "no classifier of texts"),
+        ({"preset": "groundcheck", "server": "vllm"}, "reads single texts"),
         ({"preset": "bespoke-minicheck-7b", "labels": ["supported"]}, "of its own"),
         ({"template": "{context}"}, "does not hold"),
         ({"server": "vllm"}, "reads single texts"),
