@@ -15,6 +15,7 @@ from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
+from veridical.pipeline.inference.classify import ServedClassifier
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
@@ -342,6 +343,26 @@ def test_a_text_model_in_this_process_has_a_deadline_and_no_more(model: Path) ->
 def test_a_backend_in_this_process_costs_nothing_and_so_has_a_price(model: Path) -> None:
     built = build_backend(settings(requests=REQUESTS), f"gguf:{model}")
     assert wrappers(built)[CostLimit]._price(Usage(1_000_000, 1)) == 0.0
+
+
+def test_a_classifier_server_is_built_with_its_settings() -> None:
+    block = {"preset": "factcg-deberta-l", "texts_per_request": 7, "api_key": "sk-1"}
+    built = build_backend(settings(classify=block), "classify:http://127.0.0.1:9/tei/")
+    assert isinstance(inside(built), ServedClassifier)
+    assert (built.info.name, built.info.model) == ("classify", "127.0.0.1:9/tei")
+    assert not built.info.tells_contradiction
+    limited = settings(classify=block, requests=REQUESTS)
+    found = wrappers(build_backend(limited, "classify:http://127.0.0.1:9"))
+    assert (found[Deadline]._batch, found[RateLimited]._batch) == (7, 7)
+
+
+def test_a_preset_is_a_setting_of_a_chat_endpoint() -> None:
+    local = {"base_url": "http://127.0.0.1:9/v1", "preset": "granite-guardian"}
+    built = build_backend(settings(openai=local), "openai:guardian")
+    assert (built.info.support_threshold, built.info.tells_contradiction) == (0.5, False)
+    strict = settings(openai=local, policy={"support_threshold": 0.9})
+    assert build_backend(strict, "openai:guardian").info.support_threshold == 0.9
+    assert inside(build_text_model(settings(openai=local), "openai:m1")).info.model == "m1"
 
 
 @pytest.mark.parametrize(

@@ -182,6 +182,7 @@ class CrossEncoder:
     ) -> None:
         self._threads = threads_of(threads)
         self._model = model
+        self.labels = model.labels
         preset = model.preset
         self.info = BackendInfo(
             name=backend,

@@ -101,6 +101,11 @@ class EmbeddedVerifier:
             languages=("en",),
         )
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels in the order of the logits."""
+        return self._card.labels
+
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
         readable = [is_read(query, ("en",)) for query in queries]
