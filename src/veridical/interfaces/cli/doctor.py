@@ -123,7 +123,7 @@ def _document(found: _Diagnosis) -> str:
     from dataclasses import asdict
     from json import dumps
 
-    surroundings, choice = map(asdict, found.reach) if found.reach else (None, None)
+    surroundings, choice = found.reach or (None, None)
     document = {
         "schema": "veridical.doctor/1",
         "usable": found.usable,
@@ -132,8 +132,8 @@ def _document(found: _Diagnosis) -> str:
         "cache": found.cache,
         "backends": [asdict(finding) for finding in found.backends],
         "text_models": [asdict(finding) for finding in found.text_models],
-        "surroundings": surroundings,
-        "choice": choice,
+        "surroundings": None if surroundings is None else asdict(surroundings),
+        "choice": None if choice is None else asdict(choice),
     }
     return dumps(document, indent=2, default=str)
 

@@ -90,7 +90,7 @@ def create_hub(
     name, _, revision = (model or "").partition("@")
     if not name:
         msg = "the backend hub has no default model"
-        raise ConfigurationError(msg, hint=f"Name one: hub:NAME, such as {', '.join(presets())}")
+        raise ConfigurationError(msg, hint="Name one: hub:NAME, a preset or owner/repository")
     path = folder_of(name, revision or None, folder=None if folder is None else Path(folder))
     return _backend(path, "hub", threads, name=name, named=presets().get(name))
 

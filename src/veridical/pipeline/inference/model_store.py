@@ -334,10 +334,10 @@ def _checked(path: Path, file: RemoteFile) -> str:
         msg = f"{file.path} has {size:,} of {file.size:,} bytes"
         raise BackendError(msg, hint=_AGAIN)
     sha256 = _digest(path, "sha256")
-    right = file.sha256 in {None, sha256}
+    right = sha256 is not None and file.sha256 in {None, sha256}
     if file.git_sha1 is not None and file.sha256 is None:
         right = _digest(path, "sha1", b"blob %d\0" % size) == file.git_sha1
-    if not right:
+    if sha256 is None or not right:
         msg = f"{file.path} does not have the checksum its source states"
         raise BackendError(msg, hint=_AGAIN)
     return sha256

@@ -75,7 +75,7 @@ class Preset:
 
     name: str
     kind: str
-    template: str | tuple[dict, ...]
+    template: str | tuple[dict[str, str], ...]
     labels: tuple[str, ...] | str
     read: str
     max_tokens: int | None = None
@@ -131,7 +131,9 @@ def parse_preset(document: Mapping[str, Any], file: str) -> Preset:
         if not _fits(str(known[key].type), value):
             msg = f"{file}: {key} must be {known[key].type}, as JSON"
             raise ConfigurationError(msg, hint=_HINT)
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in document.items()}
+    values: dict[str, Any] = {
+        key: tuple(one) if isinstance(one, list) else one for key, one in document.items()
+    }
     return _consistent(Preset(**values), file)
 
 
@@ -146,14 +148,14 @@ def _fits(kind: str, value: object) -> bool:
 
 def _is_a(kind: str, value: object) -> bool:
     if kind.startswith("tuple["):
-        item = kind.removeprefix("tuple[").partition(",")[0]
+        item = kind.removeprefix("tuple[").removesuffix(", ...]")
         return isinstance(value, list) and all(_is_a(item, one) for one in value)
     if isinstance(value, bool):
         return kind == "bool"
     if isinstance(value, int | float):
         least = isinstance(value, int) and value >= 1
         return (kind == "int" and least) or (kind == "float" and 0 <= value <= 1)
-    return isinstance(value, _JSON_TYPES.get(kind, ()))
+    return isinstance(value, _JSON_TYPES.get(kind.partition("[")[0], ()))
 
 
 def _consistent(made: Preset, file: str) -> Preset:
