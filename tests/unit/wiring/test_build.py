@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from veridical.pipeline.inference.wrappers import (
 )
 from veridical.pipeline.inference.wrappers.base import Wrapper
 from veridical.settings import Settings
-from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
+from veridical.testing import FAKE, FakeBackend, FakeTextModel, fake_estimate
 from veridical.wiring.build import (
     build_backend,
     build_memory,
@@ -150,6 +151,13 @@ def test_a_model_folder_is_a_backend_and_so_is_a_downloaded_one(tmp_path: Path) 
     assert not is_instant(built)
     with pytest.raises(ConfigurationError, match="veridical models get factcg-deberta-l"):
         build_backend(settings(models={"folder": str(tmp_path)}), "hub:factcg-deberta-l")
+
+
+def test_the_memory_gate_refuses_a_backend_without_p0(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeBackend(lambda _: fake_estimate(0.9), replace(FAKE, measures_dependence=False))
+    monkeypatch.setattr("veridical.wiring.build.build_backend", lambda *_, **__: fake)
+    with pytest.raises(ConfigurationError, match="needs p0, which fake does not measure"):
+        build_memory(settings(), gate=True)
 
 
 @pytest.mark.spec("SPEC-08.27")

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from veridical.pipeline.inference import cross_encoder, embedded
+
 Floats = NDArray[np.float32]
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "</s>", "<pad>"]
@@ -154,16 +156,25 @@ def _decoder(model: TinyModel, file: str) -> None:
         helper.make_node("Mul", ["encoder_hidden_states", "column"], ["masked"]),
         helper.make_node("ReduceSum", ["masked", "over"], ["summed"], keepdims=1),
         helper.make_node("MatMul", ["summed", "last"], ["plain"]),
-        helper.make_node("Cast", ["input_ids"], ["started"], to=TensorProto.FLOAT),
-        helper.make_node("Unsqueeze", ["started", "columns"], ["start"]),
+        helper.make_node("Gather", ["starts", "input_ids"], ["start"]),
         helper.make_node("Add", ["plain", "start"], ["logits"]),
     ]
     given = _floats("encoder_hidden_states", "batch", "tokens", HIDDEN)
     given += [helper.make_tensor_value_info("input_ids", _TEXT, ["batch", "steps"])]
     given += [helper.make_tensor_value_info("encoder_attention_mask", _TEXT, _BATCH)]
     made = _floats("logits", "batch", "steps", SEEN_IDS)
+    starts = np.zeros((2, SEEN_IDS), np.float32)
+    starts[1] = np.arange(SEEN_IDS)
     weights = {"last": model.last, "columns": np.asarray([2]), "over": np.asarray([1])}
+    weights["starts"] = starts
     _save(model.folder / file, nodes, given, made, **weights)
+
+
+@pytest.fixture(autouse=True)
+def _own_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load each model anew, and keep none of them in memory."""
+    monkeypatch.setattr(cross_encoder, "_engines", {})
+    monkeypatch.setattr(embedded, "_engines", {})
 
 
 MakeModel = Callable[..., TinyModel]

@@ -303,7 +303,9 @@ class Hub:
         for name, value in {"Content-Length": str(len(content)), **headers}.items():
             request.send_header(name, value)
         request.end_headers()
-        if body:
+        if body and "broken" in self.faults and "resolve" in request.path:
+            request.wfile.write(content[: len(content) // 2])
+        elif body:
             request.wfile.write(content)
 
 
@@ -376,16 +378,34 @@ def test_no_network_is_a_named_error(
 
 
 @pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json"])
-@pytest.mark.parametrize("damage", [lambda c: c[:-1] + b"!", lambda c: c[: len(c) // 2]])
-def test_half_a_file_or_another_one_is_refused_and_nothing_is_left(
-    hub: Hub, export: Path, store: Path, file: str, damage: Callable[[bytes], bytes]
+@pytest.mark.parametrize(
+    ("damage", "match"),
+    [
+        (lambda content: content[:-1] + b"!", "does not have the checksum"),
+        (lambda content: content[: len(content) // 2], r"has [\d,]+ of [\d,]+ bytes"),
+    ],
+)
+def test_half_a_file_or_another_one_is_refused_and_nothing_is_left(  # noqa: PLR0913, PLR0917 -- a row each
+    hub: Hub,
+    export: Path,
+    store: Path,
+    file: str,
+    damage: Callable[[bytes], bytes],
+    match: str,
 ) -> None:
     hub.faults[file] = damage((export / file).read_bytes())
-    with pytest.raises(BackendError, match=file):
+    with pytest.raises(BackendError, match=f"{file} {match}"):
         get(NAME, folder=store)
     assert remains(store) == []
     with pytest.raises(ConfigurationError, match="not downloaded"):
         folder_of(NAME, folder=store)
+
+
+def test_a_connection_that_breaks_is_named_and_nothing_is_left(hub: Hub, store: Path) -> None:
+    hub.faults["broken"] = True
+    with pytest.raises(BackendError, match="cannot be downloaded"):
+        get(NAME, folder=store)
+    assert remains(store) == []
 
 
 def test_a_model_larger_than_the_disk_is_not_begun(hub: Hub, store: Path) -> None:
