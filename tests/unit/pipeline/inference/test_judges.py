@@ -158,12 +158,20 @@ def test_support_is_the_probability_of_the_word_that_supports(
     assert found.tokens == 900 + len(tokens)
 
 
+def test_probability_that_is_not_listed_may_be_on_either_word(chat_server: Any) -> None:  # noqa: ANN401
+    _, backend = serving(chat_server, BESPOKE, reply([("Yes", {"Yes": 0.6, "No": 0.1})]))
+    found = one(backend)
+    assert isinstance(found, Estimate)
+    assert (found.low, found.supported, found.high) == pytest.approx((0.6, 0.6, 0.9))
+
+
 TEXTS = [
     (BESPOKE, "yes.", "No", 1.0),
     (GRANITE, "<think>\n</think>\n<score> no </score>", "<score> yes </score>", 1.0),
     (GRANITE, "<score>yes</score>", "<score>no</score>", 0.0),
     (LYNX, '{"REASONING": ["SCORE: FAIL"], "SCORE": "PASS"}', '{"SCORE": FAIL}', 1.0),
     (LYNX, '{"REASONING": [], "SCORE": FAIL}', '{"SCORE": "PASS"}', 0.0),
+    (LYNX, '"SCORE": "FAIL"? No. {"SCORE": "PASS"}', '"SCORE": PASS? No. {"SCORE": FAIL}', 1.0),
 ]
 
 
