@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 _PLACE = re.compile(r"\{(context|claim|question)\}")
 _PAIRS = frozenset({"pair", "spans"})
+_BY_TOKEN = 3
+"""Dimensions of an output that has a row for each token."""
 _ENCODER_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _DECODER_INPUTS = frozenset({"input_ids", "encoder_hidden_states", "encoder_attention_mask"})
 _RELOAD = "The files are damaged, or newer than the installed onnxruntime or tokenizers"
@@ -380,15 +382,21 @@ def _ensure_classes(session: InferenceSession, preset: Preset, name: str) -> Non
 
 def _encoder(session: InferenceSession) -> Runs:
     names = {one.name: one.type for one in session.get_inputs()}
-    output = _output(session)
+    length, output = _fixed_length(session), _output(session)
 
     def run(encoding: Encoding) -> Any:  # noqa: ANN401
-        given = _inputs(encoding)
-        return session.run([output], {name: _typed(given[name], of) for name, of in names.items()})[
-            0
-        ]
+        given = _inputs(encoding, length)
+        feed = {name: _typed(given[name], of) for name, of in names.items()}
+        found = session.run([output], feed)[0]
+        return found[:, : len(encoding.ids)] if found.ndim == _BY_TOKEN else found
 
     return run
+
+
+def _fixed_length(session: InferenceSession) -> int:
+    """Return the number of tokens of a graph exported for one length; 0 where any is read."""
+    size = session.get_inputs()[0].shape[-1]
+    return size if isinstance(size, int) else 0
 
 
 def _seq2seq(*sessions: InferenceSession) -> Runs:
@@ -421,12 +429,14 @@ def _output(session: InferenceSession) -> str:
     return "logits" if "logits" in names else names[0]
 
 
-def _inputs(encoding: Encoding) -> dict[str, Any]:
+def _inputs(encoding: Encoding, length: int = 0) -> dict[str, Any]:
+    """Return the inputs of a graph, with masked padding up to `length` tokens."""
     import numpy as np
 
-    ids = np.asarray([encoding.ids], dtype=np.int64)
-    types = np.asarray([encoding.type_ids], dtype=np.int64)
-    return {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
+    size = len(encoding.ids)
+    row = np.zeros((3, 1, max(size, length)), dtype=np.int64)
+    row[:, 0, :size] = encoding.ids, [1] * size, encoding.type_ids
+    return dict(zip(("input_ids", "attention_mask", "token_type_ids"), row, strict=True))
 
 
 def _typed(values: Any, kind: str) -> Any:  # noqa: ANN401

@@ -14,7 +14,9 @@ from typing import Any
 
 import anyio
 import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
 from veridical.core.measurements import (
     BackendInfo,
@@ -317,6 +319,30 @@ def test_as_many_tokens_as_the_model_reads_are_read(make_model: Callable[..., An
         document = {"preset": "groundcheck", "max_tokens": limit}
         model = make_model(name=f"tiny{limit}", document=document)
         assert isinstance(ask(create(str(model.folder)), Query(CLAIM, EVIDENCE))[0], kind)
+
+
+@pytest.mark.parametrize(
+    ("shape", "preset"), [("sequence", "groundcheck"), ("tokens", "lettucedetect-base")]
+)
+def test_a_graph_of_one_length_is_given_masked_padding(
+    make_model: Callable[..., Any], shape: str, preset: str
+) -> None:
+    model = make_model(shape, {"preset": preset})
+    path = model.folder / "model.onnx"
+    graph = onnx.load(str(path))
+    for constant in graph.graph.initializer:
+        if constant.name == "words":  # the tiny graph has no use for the mask
+            words = numpy_helper.to_array(constant).copy()
+            words[0] = 0
+            constant.CopyFrom(numpy_helper.from_array(words, "words"))
+    onnx.save(graph, str(path))
+    dynamic = estimate(create(str(model.folder)))
+    for one in graph.graph.input:
+        one.type.tensor_type.shape.dim[1].dim_value = 160
+    onnx.save(graph, str(path))
+    fixed = estimate(create(str(model.folder)))
+    assert fixed.supported == pytest.approx(dynamic.supported, abs=1e-6)
+    assert 0.001 < fixed.supported < 0.999
 
 
 # --- the contract ----------------------------------------------------------------------------
