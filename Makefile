@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick lint fmt docs lock release clean
+.PHONY: help demo test quick mutants lint fmt docs lock release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -27,6 +27,16 @@ test: $(VENV)/dev.stamp ## run every test
 
 quick: style ## in a minute or so: lint without types, unit tests but the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow and not live' --hypothesis-profile=quick tests/unit
+
+# Not locked: only who runs this needs it, beside all that the tests need. A new release may mutate
+# otherwise, and its figures compare with no others.
+mutants: $(VENV)/dev.stamp ## change the modules that judge, and list the changes that no test notices
+	$(BIN)/python -m pip install --quiet mutmut==3.8.1
+	rm -rf mutants
+	$(BIN)/mutmut run
+	@$(BIN)/mutmut results --all true | awk \
+	  '{sub(/\.x.*/, "", $$1); n[$$1 " " $$2 " " $$3]++} END {for (k in n) print k, n[k]}' | sort
+	@$(BIN)/mutmut results
 
 lint: style ## format, lint, spelling, import contracts, types
 	$(BIN)/mypy
@@ -73,4 +83,4 @@ release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-ru
 	$(BIN)/python scripts/release.py $(VERSION) $(DRY)
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) dist site demo-report.html
+	rm -rf $(VENV) dist mutants site demo-report.html

@@ -8,16 +8,22 @@ import sys
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from _sample import Item
+    Decide = Callable[[Any], "tuple[float | None, bool]"]
 
-    Decide = Callable[[Item], "tuple[float | None, bool]"]
+
+class Example(Protocol):
+    """Labelled text: the file it is from, its id there, and a digest of all that is read."""
+
+    file: str
+    id: str
+    key: str
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Ledger:
                 figures = (entry[name] for name in ("score", "supported", "ms", "load"))
                 self.known[entry["key"]] = Score(*figures)
 
-    def fill(self, method: Method, items: Sequence[Item]) -> None:
+    def fill(self, method: Method, items: Sequence[Example]) -> None:
         """Score the items that are missing."""
         missing = [item for item in items if item.key not in self.known]
         if not missing:
@@ -71,14 +77,14 @@ class Ledger:
             for number, item in enumerate(missing, start=1):
                 score = _timed(decide, item)
                 self.known[item.key] = score
-                names = {"run": self._run, "key": item.key, "file": item.file, "id": item.row.id}
+                names = {"run": self._run, "key": item.key, "file": item.file, "id": item.id}
                 file.write(json.dumps(names | asdict(score)) + "\n")
                 file.flush()
                 print(f"{method.name}: {number} of {len(missing)}", end="\r", file=sys.stderr)
         print(file=sys.stderr)
 
 
-def _timed(decide: Decide, item: Item) -> Score:
+def _timed(decide: Decide, item: Example) -> Score:
     started = perf_counter()
     score, supported = decide(item)
     ms = (perf_counter() - started) * 1000

@@ -43,6 +43,11 @@ class Item:
     passages: tuple[str, ...]
     text: str
 
+    @property
+    def id(self) -> str:
+        """Id of the row in its file."""
+        return self.row.id
+
     @cached_property
     def key(self) -> str:
         """Identify the claim, its label and what is read, without a word of them."""

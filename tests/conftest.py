@@ -6,8 +6,10 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
@@ -80,6 +82,139 @@ def chat_server() -> Iterator[Callable[[Answer], ChatServer]]:
     """Start servers that run until the test ends."""
     with ExitStack() as stack:
         yield lambda answer: stack.enter_context(_serving(answer))
+
+
+@dataclass
+class ClassifierServer:
+    """Text Embeddings Inference or vLLM on loopback, in the form of their own code.
+
+    `score` returns the probabilities of the classes, in the order of `names`, for the texts of one
+    input. `spoil` changes replies to inputs: status, headers and body. `delay_s` holds them back.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    score: Callable[..., list[float]]
+    most: int = 32
+    longest: int = 512
+    spoil: Callable[[int, dict[str, str], Json], tuple[int, dict[str, str], Any]] | None = None
+    delay_s: float = 0.0
+    requests: list[Json] = field(default_factory=list)
+    keys: list[str | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                outer.keys.append(self.headers["authorization"])
+                self._send(*outer.description(self.path))
+
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                outer.requests.append(request)
+                time.sleep(outer.delay_s)
+                found = outer.reply(self.path, request)
+                with suppress(OSError):  # the client has gone
+                    self._send(*(outer.spoil(*found) if outer.spoil else found))
+
+            def _send(self, status: int, headers: dict[str, str], body: object) -> None:
+                data = json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {"content-type": "application/json", **headers}.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                """Keep quiet."""
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
+
+    def description(self, path: str) -> tuple[int, dict[str, str], Any]:
+        if path == "/info" and self.kind == "tei":
+            by_number = {str(i): name for i, name in reversed(list(enumerate(self.names)))}
+            return 200, {}, {
+                "model_id": "cross-encoder/nli",
+                "model_type": {"classifier": {"id2label": by_number, "label2id": {}}},
+                "max_input_length": self.longest,
+                "max_client_batch_size": self.most,
+                "version": "1.9.0",
+            }  # fmt: skip
+        if path == "/v1/models" and self.kind == "vllm":
+            model = {"id": "org/classifier", "object": "model", "owned_by": "vllm"}
+            return 200, {}, {"object": "list", "data": [model]}
+        return 404, {}, {"detail": "Not Found"}
+
+    def reply(self, path: str, request: Json) -> tuple[int, dict[str, str], Any]:
+        if (self.kind, path) == ("tei", "/predict"):
+            return self._predicted(request)
+        assert (self.kind, path) == ("vllm", "/classify")
+        return self._classified(request)
+
+    def _predicted(self, request: Json) -> tuple[int, dict[str, str], Any]:
+        inputs = request["inputs"]
+        lengths = [sum(len(text.split()) for text in one) for one in inputs]
+        if len(inputs) > self.most:
+            return self._invalid(f"batch size {len(inputs)} > maximum allowed batch size")
+        if max(lengths) >= self.longest and not request["truncate"]:
+            return self._invalid(
+                f"`inputs` must have less than {self.longest} tokens. Given: {max(lengths)}"
+            )
+        results = [zip(self.names, self.score(*one), strict=True) for one in inputs]
+        listed = [
+            sorted(
+                ({"score": score, "label": name} for name, score in one), key=lambda c: -c["score"]
+            )
+            for one in results
+        ]
+        return 200, {"x-compute-tokens": str(sum(lengths))}, listed
+
+    def _invalid(self, message: str) -> tuple[int, dict[str, str], Any]:
+        error = {"error": f"Input validation error: {message}", "error_type": "Validation"}
+        return 422, {}, error
+
+    def _classified(self, request: Json) -> tuple[int, dict[str, str], Any]:
+        texts = request["input"]
+        lengths = [len(text.split()) for text in texts]
+        if max(lengths) > self.longest:
+            message = f"This model's maximum context length is {self.longest} tokens."
+            return 400, {}, {"error": {"message": message, "type": "BadRequestError", "code": 400}}
+        data = [
+            {
+                "index": i,
+                "label": self.names[max(range(len(probs)), key=probs.__getitem__)],
+                "probs": probs,
+                "num_classes": len(probs),
+            }
+            for i, probs in enumerate(map(self.score, texts))
+        ]
+        usage = {"prompt_tokens": sum(lengths), "total_tokens": sum(lengths)}
+        return (
+            200,
+            {},
+            {"id": "classify-1", "model": "org/classifier", "data": data, "usage": usage},
+        )
+
+
+@contextmanager
+def _classifying(server: ClassifierServer) -> Iterator[ClassifierServer]:
+    threading.Thread(target=partial(server.http.serve_forever, 0.01), daemon=True).start()
+    yield server
+    server.http.shutdown()
+    server.http.server_close()
+
+
+@pytest.fixture
+def classifier_server() -> Iterator[Callable[..., ClassifierServer]]:
+    """Start classifier servers that run until the test ends."""
+    with ExitStack() as stack:
+        yield lambda *args, **options: stack.enter_context(
+            _classifying(ClassifierServer(*args, **options))
+        )
 
 
 def _completion(text: str | None, reason: str = "stop") -> Json:

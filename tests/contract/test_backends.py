@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import anyio
 import pytest
@@ -16,6 +17,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.core.ports import Backend
+from veridical.pipeline.inference import classify
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.wrappers import wrap
@@ -62,6 +64,34 @@ def test_a_backend_keeps_the_promises_of_the_port(name: str) -> None:
     backend = BACKENDS[name]()
     assert isinstance(backend, Backend)
     anyio.run(check_backend, backend)
+
+
+NAMES = ("contradiction", "entailment", "neutral")
+
+
+def _found_in(*texts: str) -> list[float]:
+    """Return the classes of a claim, the last line, by a search for it in the text before it."""
+    context, _, claim = "\n".join(texts).rpartition("\n")
+    return [0.1, 0.8, 0.1] if claim.rstrip(".") in context else [0.2, 0.1, 0.7]
+
+
+@pytest.mark.spec("SPEC-08.28")
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("tei", {}), ("vllm", {"template": "{context}\n{claim}", "labels": NAMES})],
+)
+@pytest.mark.parametrize("texts", [1, 2, 32])
+def test_a_classifier_behind_a_server_keeps_them_too(
+    kind: str, options: dict[str, object], texts: int, classifier_server: Callable[..., Any]
+) -> None:
+    server = classifier_server(kind, NAMES, _found_in)
+    backend = classify.create(server.url, texts_per_request=texts, **options)  # type: ignore[arg-type]
+    anyio.run(check_backend, backend)
+    anyio.run(check_backend, _wrapped(backend))
+    measured = anyio.run(backend.estimate, _PROBES)
+    shares = [m.supported if isinstance(m, Estimate) else m.reason for m in measured]
+    assert shares[:2] == pytest.approx([0.8, 0.1])
+    assert shares[-1] is UnmeasuredReason.CONTEXT_TOO_LONG
 
 
 def test_the_cascade_above_gives_estimates_of_both() -> None:

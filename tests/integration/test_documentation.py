@@ -27,6 +27,8 @@ from typing import Any
 
 import pytest
 
+from veridical.pipeline.inference.presets import presets
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PORT = "8642"
@@ -34,7 +36,7 @@ PATIENCE_S = 60
 DONE = "== done"
 
 NEW = (
-    *("index.md", "operations.md", "privacy.md", "glossary.md", "comparison.md"),
+    *("index.md", "choices.md", "operations.md", "privacy.md", "glossary.md", "comparison.md"),
     *("start/rag.md", "start/agents.md", "start/clinical.md", "start/platform.md"),
     *("concepts/questions.md", "concepts/calibration.md", "concepts/certainty.md"),
 )
@@ -240,6 +242,21 @@ def test_every_decision_is_listed_by_its_number_and_title() -> None:
     decisions = sorted((DOCS / "decisions").glob("[0-9]*.md"))
     assert len(decisions) > 20
     assert listed == [(str(int(path.name[:4])), title(path), path.name) for path in decisions]
+
+
+def test_the_table_of_choices_says_what_the_presets_do() -> None:
+    page = (DOCS / "choices.md").read_text(encoding="utf-8")
+    row = r"^\| `([\w.-]+)` \| (.+) \| (.+) \| (.+) \| (.+) \| (yes|no) \|$"
+    listed = re.findall(row, page, re.MULTILINE)
+    known = {name: one for name, one in presets().items() if one.kind != "card"}
+    assert [name for name, *_ in listed] == ["embedded", *known]
+    for name, licence, parameters, figure, source, contradicts in listed[1:]:
+        one = known[name]
+        assert (licence, parameters) == (one.licence, one.parameters)
+        assert contradicts == ("yes" if one.contradicts else "no")
+        accuracy = one.balanced_accuracy
+        assert figure == ("—" if accuracy is None else f"{accuracy * 100:.1f} %")
+        assert f"({one.balanced_accuracy_source})" in source or accuracy is None
 
 
 def title(decision: Path) -> str:

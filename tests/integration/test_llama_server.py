@@ -65,3 +65,57 @@ def test_a_real_server_without_log_probabilities_is_sampled(llama_server: str) -
         assert measurement.low <= measurement.supported <= measurement.high
         assert measurement.tokens is not None
         assert measurement.tokens > 100 * measurement.samples
+
+
+# A small model does not keep to the form of a judge by itself: the server makes it. Its verdicts
+# are chance.
+JUDGES = {
+    "bespoke-minicheck-7b": 'root ::= "Yes" | "No"',
+    "granite-guardian": 'root ::= "<score> " ("yes" | "no") " </score>"',
+    "lynx-8b": 'root ::= "{\\"REASONING\\": [], \\"SCORE\\": \\"" ("PASS" | "FAIL") "\\"}"',
+}
+
+
+def judge(address: str, preset: str, **extra_body: object) -> OpenAIChat:
+    return create(
+        "smollm2",
+        base_url=address,
+        concurrency=2,
+        timeout_s=120.0,
+        samples_max=3,
+        preset=preset,
+        extra_body={"grammar": JUDGES[preset], "cache_prompt": False, **extra_body},
+    )
+
+
+@pytest.mark.parametrize("preset", JUDGES)
+def test_a_real_server_is_asked_in_the_words_of_a_judge(preset: str, llama_server: str) -> None:
+    backend = judge(llama_server, preset, logprobs=False)
+    found = anyio.run(backend.estimate, [Query(claim, EVIDENCE) for claim in CLAIMS])
+    for measurement in found:
+        assert isinstance(measurement, Estimate), measurement
+        assert measurement.estimator is Estimator.SAMPLING
+        assert measurement.low <= measurement.supported <= measurement.high
+        assert measurement.contradicted == 0.0
+
+
+@pytest.mark.parametrize("preset", JUDGES)
+def test_the_word_of_a_judge_is_found_among_the_tokens_of_a_real_server(
+    preset: str, llama_server: str
+) -> None:
+    """The probabilities are those without the grammar: hardly any is on a word of the judge."""
+    backend = judge(llama_server, preset)
+    for measurement in anyio.run(backend.estimate, [Query(c, EVIDENCE) for c in CLAIMS]):
+        if isinstance(measurement, BilledFailure):
+            assert measurement.detail.endswith("of the probability is on an answer")
+        else:
+            assert isinstance(measurement, Estimate)
+            assert measurement.estimator is Estimator.LOGPROBS
+
+
+def test_a_real_template_without_documents_is_found_out(llama_server: str) -> None:
+    backend = create("smollm2", base_url=llama_server, timeout_s=120.0, preset="granite-guardian")
+    evidence = " ".join([EVIDENCE] * 20)
+    (found,) = anyio.run(backend.estimate, [Query(CLAIMS[0], evidence)])
+    assert isinstance(found, BilledFailure)
+    assert found.detail == "the model read fewer tokens than the question has words"

@@ -6,7 +6,7 @@ measurement that failed is a value with its reason. `InputError` if a text canno
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -107,22 +107,6 @@ async def answer_from_sources(
     texts = "\n\n".join(f"[{key}]\n{fenced(source.text)}" for key, source in sources.items())
     request = TextRequest(_FROM_SOURCES, f"{texts}\n\n{question}", max_tokens=max_tokens)
     return await model.generate(request)
-
-
-async def sample_answers(
-    question: str, model: TextModel, *, k: int = 5, sources: Sources | None = None
-) -> list[Generated | Unmeasured]:
-    """Return `k` answers to one question, sampled at temperature 0.8 with seeds 1 to `k`."""
-    ensure_text(question, "the question")
-    if isinstance(k, bool) or not 1 < k <= MOST_SAMPLES:
-        msg = f"k must be a whole number from 2 to {MOST_SAMPLES}"
-        raise ConfigurationError(msg, hint="5 is the default")
-    system, user = _ALONE, question
-    if sources is not None:
-        texts = (f"[{key}]\n{fenced(s.text)}" for key, s in as_sources(sources).items())
-        system, user = _FROM_SOURCES, "\n\n".join([*texts, question])
-    request = TextRequest(system, user, max_tokens=ANSWER_TOKENS, temperature=0.8)
-    return [_whole(await model.generate(replace(request, seed=seed))) for seed in range(1, k + 1)]
 
 
 def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:

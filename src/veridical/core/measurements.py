@@ -167,6 +167,10 @@ class BackendInfo:
     calibrated per backend and apply unless the policy sets its own. `certainty` is the model fitted
     to tell sure verdicts; None if there is none. `languages` are the readable ones, as ISO 639-1
     codes; None for any. A claim surely in another one is `language_not_supported`.
+
+    A backend of two classes, supported or not, has `tells_contradiction` False: its P(contradicted)
+    is 0, whatever the evidence says. Where `measures_dependence` is False, p0 is not asked: such
+    models were never shown a context without evidence.
     """
 
     name: str
@@ -178,6 +182,8 @@ class BackendInfo:
     reads: Reads = Reads.PASSAGES
     certainty: CertaintyModel | None = None
     languages: tuple[str, ...] | None = None
+    tells_contradiction: bool = True
+    measures_dependence: bool = True
 
     @property
     def tells_sure_flags(self) -> bool:

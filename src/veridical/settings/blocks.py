@@ -36,6 +36,10 @@ from veridical.settings.types import (
     Switch,
 )
 
+PresetName = Annotated[
+    StrictStr | None, Field(min_length=1, description="the name of a preset, or null")
+]
+
 
 class PolicySettings(SettingsBlock):
     """Block `policy:`, a mirror of `veridical.core.policy.Policy`."""
@@ -144,6 +148,41 @@ class OpenAISettings(SettingsBlock):
     samples_min: Count = 3
     samples_max: Count = 10
     extra_body: JsonObject = None
+    preset: PresetName = None
+    concurrency: Count = 8
+    timeout_s: Seconds = 30.0
+
+
+def _labels(value: object) -> object:
+    """Return names of classes as a list; in the environment they have commas between them."""
+    if isinstance(value, str):
+        value = [one.strip() for one in value.split(",")]
+    if value is None or (isinstance(value, list) and value and all(map(_is_label, value))):
+        return value
+    raise ValueError
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+class ClassifySettings(SettingsBlock):
+    """Block `classify:`: a classifier behind Text Embeddings Inference or vLLM."""
+
+    server: Literal["tei", "vllm"] | None = Field(
+        default=None, description="'tei', 'vllm', or null to ask the server"
+    )
+    preset: PresetName = None
+    labels: Annotated[
+        Any,
+        BeforeValidator(_labels),
+        Field(description="names of the classes in their order, or null"),
+    ] = None
+    template: Annotated[
+        StrictStr | None, Field(description="a text with {context} and {claim}, or null for a pair")
+    ] = None
+    api_key: Secret = None
+    texts_per_request: Count = 32
     concurrency: Count = 8
     timeout_s: Seconds = 30.0
 
@@ -176,6 +215,15 @@ class GgufSettings(SettingsBlock):
     context_tokens: Count = 4096
     top_logprobs: Count = 20
     timeout_s: Seconds = 60.0
+
+
+class ModelSettings(SettingsBlock):
+    """Block `models:`: public verifiers that `veridical models get` downloads."""
+
+    folder: Annotated[
+        StrictStr | None,
+        Field(description="a folder, or null for one in the user's folder for caches"),
+    ] = None
 
 
 _BAND = "a number from 0 to 1, or null for as far as the first is not sure"
@@ -419,10 +467,12 @@ class TopLevel(SettingsBlock):
     aliases: AliasSettings = AliasSettings()
     cascade: CascadeSettings = CascadeSettings()
     openai: OpenAISettings = OpenAISettings()
+    classify: ClassifySettings = ClassifySettings()
     openai_decisions: DecisionSettings = DecisionSettings()
     systemone: DecisionSettings = DecisionSettings()
     anthropic: AnthropicSettings = AnthropicSettings()
     gguf: GgufSettings = GgufSettings()
+    models: ModelSettings = ModelSettings()
     backends: Annotated[SerializeAsAny[OtherBackends], PlainValidator(validated)] = OtherBackends()
     extraction: ExtractionSettings = ExtractionSettings()
     quantitative: QuantitativeSettings = QuantitativeSettings()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 import anyio.to_thread
 
 from veridical.core.hashing import short_hash
-from veridical.core.measurements import Unmeasured
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import (
@@ -32,6 +32,7 @@ from veridical.pipeline.claims import (
 from veridical.pipeline.evidence import Binder, LastCorpus
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
+    PooledEstimate,
     SubclaimScore,
     attach_evidence,
     judge_claim,
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
 
 
 logger = logging.getLogger("veridical.verifier")  # a documented name
+
+_NO_P0 = Unmeasured(UnmeasuredReason.DISABLED, "this backend does not measure p0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,16 +301,21 @@ class Verifier:
         asker: ClaimScorer,
         watch: CheckEvents | None = None,
     ) -> list[Verdict]:
+        measures_p0 = self._backend.info.measures_dependence
         contexts = [
             (item.text, passages)
             for item in bound
-            for passages in (item.binding.with_evidence, item.binding.without_evidence)
+            for passages in (
+                item.binding.with_evidence,
+                item.binding.without_evidence if measures_p0 else (),
+            )
         ]
         readings = asker.readings(contexts, policy)
         verdicts = []
         async with aclosing(readings):
             for item in bound:
                 whole, scrubbed = await anext(readings), await anext(readings)
+                scrubbed = scrubbed if measures_p0 else PooledEstimate(_NO_P0)
                 verdict = judge_claim(item.claim, item.binding, whole, scrubbed, policy)
                 verdicts.append(
                     self._rated(

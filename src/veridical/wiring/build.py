@@ -345,6 +345,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     if not gate:
         return _closing(Memory(store, embeddings=embeddings), store)
     backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")
+    _ensure_p0(backend)
     policy = settings.to_policy()
     made = MemoryGate(
         build_verifier(settings, backend=backend, operation="memory"),
@@ -358,6 +359,13 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
         timeout_s=block.timeout or TIMEOUT_S,
     )
     return _closing(Memory(store, made, embeddings=embeddings), backend, store)
+
+
+def _ensure_p0(backend: Backend) -> None:
+    """Raise `ConfigurationError` for a backend without p0: each fact would stay unverified."""
+    if not backend.info.measures_dependence:
+        msg = f"the memory gate needs p0, which {backend.info.name} does not measure"
+        raise ConfigurationError(msg, hint="Set hallucination.backend to another backend")
 
 
 def build_embeddings(settings: Settings) -> EmbeddingModel | None:

@@ -14,7 +14,6 @@ from veridical.consistency.measures import (
     answer_consistency,
     answer_without_evidence,
     contradictions,
-    sample_answers,
 )
 from veridical.core.measurements import (
     BackendInfo,
@@ -227,20 +226,6 @@ def test_answers_that_agree_are_consistent() -> None:
 def test_one_answer_or_too_many_cannot_be_compared(answers: list[str]) -> None:
     with pytest.raises(ConfigurationError, match="takes 2 to 10"):
         wait(lambda: answer_consistency(answers, FakeBackend(lambda _: LOST)))
-
-
-def test_answers_are_sampled_with_seeds_of_their_own() -> None:
-    model = FakeTextModel(lambda request: f"Answer {request.seed}.")
-    found = wait(lambda: sample_answers("When?", model, k=3, sources=[SOURCE]))
-    assert [each.text for each in found if isinstance(each, Generated)] == [
-        "Answer 1.",
-        "Answer 2.",
-        "Answer 3.",
-    ]
-    assert all(request.temperature > 0 for request in model.requests)
-    assert "eight lanes" in model.requests[0].user
-    with pytest.raises(ConfigurationError, match="from 2 to 10"):
-        wait(lambda: sample_answers("When?", model, k=1))
 
 
 # --- contradictions --------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import inf, nan
+from math import inf, nan, nextafter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from veridical.core.certainty import (
@@ -52,20 +52,27 @@ def test_a_document_that_lacks_something_is_refused(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    ("wrong", "complaint"),
     [
-        {"supported": FIT | {"weights": {"score": -0.1}}},
-        {"supported": FIT | {"weights": {"score": nan}}},
-        {"supported": FIT | {"intercept": inf}},
-        {"supported": FIT | {"sure_from": 1.2}},
-        {"exponent": 0.0},
-        {"exponent": nan},
-        {"rules": {"quantity_differs": 2.0}},
+        ({"supported": FIT | {"weights": {"score": -0.1}}}, "the weight of the score is 0 at"),
+        ({"supported": FIT | {"weights": {"score": nan}}}, "the numbers of a fit are finite"),
+        ({"supported": FIT | {"intercept": inf}}, "the numbers of a fit are finite"),
+        ({"supported": FIT | {"sure_from": 1.2}}, "sure_from must be"),
+        ({"exponent": 0.0}, "the exponent is a number above 0"),
+        ({"exponent": nan}, "the exponent is a number above 0"),
+        ({"rules": {"quantity_differs": 2.0}}, r"the P\(right\) of a rule must be"),
     ],
 )
-def test_numbers_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"."):
+def test_numbers_that_make_no_sense_are_refused_by_name(
+    wrong: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^{complaint}"):
         from_document(DOCUMENT | wrong)
+
+
+def test_a_fit_may_do_without_the_score() -> None:
+    fit = Fit(0.0, (("coverage", 1.0),), 0.9)
+    assert fit.probability({SCORE: 9.0, "coverage": 0.0}) == 0.5
 
 
 @given(probabilities, probabilities, st.floats(0, 10), st.floats(-10, 10), st.floats(0, 1))
@@ -92,6 +99,12 @@ def test_the_band_is_where_neither_flags_nor_passes_are_sure_by_their_score() ->
     assert from_document(DOCUMENT).band() == (None, None)
 
 
+def test_a_verdict_is_sure_from_the_threshold_on() -> None:
+    fit = Fit(0.0, ((SCORE, 1.0),), 0.9)
+    assert fit.sure(0.9)
+    assert not fit.sure(nextafter(0.9, 0.0))
+
+
 def test_a_fit_without_a_threshold_is_never_sure() -> None:
     assert not Fit(0.0, ((SCORE, 1.0),), None).sure(1.0)
 
@@ -107,6 +120,8 @@ def test_a_whole_answer_is_a_probability_and_no_more_probable_with_another_claim
     assert model.grounded([*supported, 0.5]) <= whole
 
 
-@given(st.floats(-700, 700))
+@given(st.floats(allow_nan=False))
+@example(1e4)
+@example(-1e4)
 def test_the_logistic_function_overflows_nowhere(x: float) -> None:
     assert 0.0 <= logistic(x) <= 1.0

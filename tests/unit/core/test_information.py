@@ -174,5 +174,5 @@ def test_what_is_no_probability_is_refused(wrong: float) -> None:
         lambda: budget_gap_bits(0.5, 0.5, wrong),
     ]
     for figure in figures:
-        with pytest.raises(ValueError, match="must be a number from 0 to 1"):
+        with pytest.raises(ValueError, match=r"^probability must be a number from 0 to 1"):
             figure()

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, nan
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.assessment import Assessment, Outcome, Summary
-from veridical.core.measurements import (
-    BackendInfo,
-    Estimator,
-    Unmeasured,
-    UnmeasuredReason,
-)
-from veridical.core.policy import Policy
 from veridical.core.types import (
     Citation,
-    Claim,
     Confidence,
-    Exclusion,
     Passage,
     Source,
     SourceSpan,
     Span,
     ensure_text,
 )
-from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.errors import InputError, SourceError, TextError
 
 spans = st.tuples(st.integers(0, 50), st.integers(0, 50)).map(lambda ends: Span(*sorted(ends)))
@@ -149,49 +137,6 @@ def test_a_refused_confidence_is_not_quoted_if_it_is_text() -> None:
 
 
 # --- small facts -----------------------------------------------------------------------------
-
-CLAIM = Claim(id="c1", text="It rains.", span=Span(0, 9), sentence=0)
-MISSING = Unmeasured(UnmeasuredReason.TIMEOUT)
-
-
-def verdict(status: Status, claim: Claim = CLAIM) -> Verdict:
-    return Verdict(claim, status, "rule", (), MISSING, MISSING, Budget(0.95), None)
-
-
-def test_the_order_of_statuses_is_the_order_of_decision() -> None:
-    assert [*Status] == [
-        "phantom_citation",
-        "undetermined",
-        "unverifiable",
-        "contradicted",
-        "supported",
-        "partially_supported",
-        "unsupported",
-    ]
-
-
-@pytest.mark.parametrize("status", Status)
-def test_every_status_but_supported_and_undetermined_is_flagged(status: Status) -> None:
-    assert verdict(status).flagged is (status not in {Status.SUPPORTED, Status.UNDETERMINED})
-
-
-@pytest.mark.spec("SPEC-08.09")
-@pytest.mark.parametrize("excluded", Exclusion)
-def test_a_span_that_asserts_nothing_is_flagged_for_a_phantom_only(excluded: Exclusion) -> None:
-    claim = replace(CLAIM, excluded=excluded)
-    assert not claim.assertive
-    flagged = [status for status in Status if verdict(status, claim).flagged]
-    assert flagged == [Status.PHANTOM_CITATION]
-
-
-def test_the_flagged_claims_of_an_assessment_are_those_of_its_verdicts() -> None:
-    verdicts = tuple(verdict(status) for status in Status)
-    summary = Summary(Outcome.FLAGGED, 1, 7, 7, {}, {}, None, None, 0.0)
-    info = BackendInfo("b", "m", Estimator.LOGPROBS, "f")
-    assessment = Assessment("It rains.", {}, verdicts, summary, Policy(), info)
-    assert [found.status for found in assessment.flagged] == [
-        status for status in Status if status not in {Status.SUPPORTED, Status.UNDETERMINED}
-    ]
 
 
 def test_a_citation_of_no_source_is_not_resolved() -> None:

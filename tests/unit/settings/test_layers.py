@@ -255,6 +255,17 @@ def test_what_backends_take_can_be_set_in_the_environment(
     assert f"VERIDICAL_{name}: must be" in problems()
 
 
+def test_labels_of_classes_are_a_list_or_a_text_with_commas(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    (folder / "veridical.yaml").write_text("classify: {labels: [entailment, neutral]}\n")
+    assert Settings.load().classify.labels == ["entailment", "neutral"]
+    monkeypatch.setenv("VERIDICAL_CLASSIFY__LABELS", "neutral, entailment")
+    assert Settings.load().classify.labels == ["neutral", "entailment"]
+    monkeypatch.setenv("VERIDICAL_CLASSIFY__LABELS", "neutral,,entailment")
+    assert "VERIDICAL_CLASSIFY__LABELS: must be names of the classes" in problems()
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [

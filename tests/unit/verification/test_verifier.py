@@ -430,3 +430,17 @@ def test_a_claim_inside_a_longer_sentence_or_introduced_by_a_colon_does_not_stan
 def test_a_claim_that_is_not_read_as_supported_by_its_own_sentence_is_not_lifted() -> None:
     found = verified("A hat is red.", "A hat is red. The coat is blue.", one_of({}))
     assert found.status is Status.UNSUPPORTED
+
+
+def test_p0_is_not_asked_of_a_backend_that_cannot_judge_without_evidence() -> None:
+    fake = FakeBackend(stated, replace(FAKE, measures_dependence=False))
+
+    async def run() -> Report:
+        async with Verifier(fake) as verifier:
+            return await verifier.check("The bridge opened in 1998 [S1].", SOURCES)
+
+    (verdict,) = anyio.run(run).claims
+    assert isinstance(verdict.p0, Unmeasured)
+    assert verdict.p0.reason is UnmeasuredReason.DISABLED
+    assert (verdict.status, verdict.dependence) == (Status.SUPPORTED, None)
+    assert not any("[EVIDENCE REMOVED]" in query.context for query in fake.queries)

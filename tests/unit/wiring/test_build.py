@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ from veridical.errors import BackendError, ConfigurationError
 from veridical.memory import GatePolicy
 from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.capabilities import ServerCapabilities
+from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
+from veridical.pipeline.inference.classify import ServedClassifier
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
@@ -35,12 +39,13 @@ from veridical.pipeline.inference.wrappers import (
 )
 from veridical.pipeline.inference.wrappers.base import Wrapper
 from veridical.settings import Settings
-from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
+from veridical.testing import FAKE, FakeBackend, FakeTextModel, fake_estimate
 from veridical.wiring.build import (
     build_backend,
     build_memory,
     build_text_model,
     build_verifier,
+    is_instant,
 )
 
 
@@ -140,6 +145,23 @@ def test_a_model_file_is_a_backend(model: Path) -> None:
     assert (built.info.model, built._top_logprobs) == ("model.gguf", 7)
     assert (built._load.context_tokens, built._load.threads) == (512, 3)
     assert built._timeout_s == 5.0
+
+
+def test_a_model_folder_is_a_backend_and_so_is_a_downloaded_one(tmp_path: Path) -> None:
+    shutil.copytree(WEIGHTS, tmp_path / "ours")
+    built = build_backend(settings(), f"onnx:{tmp_path / 'ours'}")
+    assert isinstance(inside(built), EmbeddedVerifier)
+    assert built.info.name == "onnx"
+    assert not is_instant(built)
+    with pytest.raises(ConfigurationError, match="veridical models get factcg-deberta-l"):
+        build_backend(settings(models={"folder": str(tmp_path)}), "hub:factcg-deberta-l")
+
+
+def test_the_memory_gate_refuses_a_backend_without_p0(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakeBackend(lambda _: fake_estimate(0.9), replace(FAKE, measures_dependence=False))
+    monkeypatch.setattr("veridical.wiring.build.build_backend", lambda *_, **__: fake)
+    with pytest.raises(ConfigurationError, match="needs p0, which fake does not measure"):
+        build_memory(settings(), gate=True)
 
 
 @pytest.mark.spec("SPEC-08.27")
@@ -334,6 +356,26 @@ def test_a_text_model_in_this_process_has_a_deadline_and_no_more(model: Path) ->
 def test_a_backend_in_this_process_costs_nothing_and_so_has_a_price(model: Path) -> None:
     built = build_backend(settings(requests=REQUESTS), f"gguf:{model}")
     assert wrappers(built)[CostLimit]._price(Usage(1_000_000, 1)) == 0.0
+
+
+def test_a_classifier_server_is_built_with_its_settings() -> None:
+    block = {"preset": "factcg-deberta-l", "texts_per_request": 7, "api_key": "sk-1"}
+    built = build_backend(settings(classify=block), "classify:http://127.0.0.1:9/tei/")
+    assert isinstance(inside(built), ServedClassifier)
+    assert (built.info.name, built.info.model) == ("classify", "127.0.0.1:9/tei")
+    assert not built.info.tells_contradiction
+    limited = settings(classify=block, requests=REQUESTS)
+    found = wrappers(build_backend(limited, "classify:http://127.0.0.1:9"))
+    assert (found[Deadline]._batch, found[RateLimited]._batch) == (7, 7)
+
+
+def test_a_preset_is_a_setting_of_a_chat_endpoint() -> None:
+    local = {"base_url": "http://127.0.0.1:9/v1", "preset": "granite-guardian"}
+    built = build_backend(settings(openai=local), "openai:guardian")
+    assert (built.info.support_threshold, built.info.tells_contradiction) == (0.5, False)
+    strict = settings(openai=local, policy={"support_threshold": 0.9})
+    assert build_backend(strict, "openai:guardian").info.support_threshold == 0.9
+    assert inside(build_text_model(settings(openai=local), "openai:m1")).info.model == "m1"
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,11 @@ from veridical.interfaces.cli import (
     evaluate,
     extract,
     feedback,
+    init,
     keys,
     mcp,
     memory,
+    models,
     quotes,
     repl,
     serve,
@@ -43,9 +45,11 @@ app.command("repl", epilog=repl.EXAMPLES)(repl.repl)
 app.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
+app.command("init", epilog=init.EXAMPLES)(init.init)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
 app.add_typer(feedback.app, name="feedback", help="Mark verdicts as right or wrong.")
 app.add_typer(memory.app, name="memory", help="Store facts that their evidence supports.")
+app.add_typer(models.app, name="models", help="Download and check public verifiers.")
 app.add_typer(traces.app, name="traces", help="Show and verify reasoning traces.")
 app.add_typer(keys.app, name="keys", help="Manage the API keys of the service.")
 app.add_typer(config.app, name="config", help="Show the configuration.")

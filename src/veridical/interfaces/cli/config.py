@@ -60,10 +60,10 @@ def _document(layers: Layers) -> str:
 
 
 def _table(layers: Layers) -> str:
+    from veridical.interfaces.cli.output import columns
+
     rows = [
         (key, "null" if value is None else str(shown_value(key, value)), layer.places[key])
         for key, (value, layer) in layers.effective().items()
     ]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    lines = (f"{key:<{widths[0]}}  {value:<{widths[1]}}  {place}" for key, value, place in rows)
-    return "\n".join(lines) + "\n"
+    return "\n".join(columns(rows)) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.interfaces.cli.diagnosis import BackendFinding, Installation, TextModelFinding
-    from veridical.settings import Layers
+    from veridical.interfaces.cli.surroundings import Choice, Surroundings
+    from veridical.settings import Layers, Settings
 
 USABLE = 0
 NOT_USABLE = 3
@@ -40,6 +42,21 @@ Quiet = options.Quiet
 Config = options.Config
 
 
+@dataclass(frozen=True, slots=True)
+class _Diagnosis:
+    """Findings for the page and the document; `reach` is None where one backend was named."""
+
+    installation: Installation
+    cache: dict[str, Any]
+    backends: Sequence[BackendFinding]
+    text_models: Sequence[TextModelFinding]
+    reach: tuple[Surroundings, Choice] | None
+
+    @property
+    def usable(self) -> bool:
+        return self.backends[0].state == "usable"
+
+
 @reported
 def doctor(
     *,
@@ -53,6 +70,9 @@ def doctor(
     For an unusable one the remedy is printed. The configured backend, or the one named, is asked
     one tiny built-in question, and so is the text model in text_model, else in extraction.backend;
     the others are not asked. None of your texts is sent.
+
+    Without --backend the verifiers within reach are listed, too, and the best choice among them:
+    API keys by name, model servers on this machine, and downloaded presets.
     """
     from veridical.interfaces.cli.diagnosis import (
         look_around,
@@ -65,18 +85,30 @@ def doctor(
 
     layers = load_layers(config, {"backend": backend})
     settings = Settings.model_validate(layers.merged())
-    installation = look_around(settings)
-    findings = [look_at(settings)] if backend else look_at_all(settings)
-    texts = [] if backend else look_at_text_models(settings)
-    cache = _cache(layers)
-    code = USABLE if findings[0].state == "usable" else NOT_USABLE
+    found = _Diagnosis(
+        look_around(settings),
+        _cache(layers),
+        [look_at(settings)] if backend else look_at_all(settings),
+        [] if backend else look_at_text_models(settings),
+        None if backend else _reach(settings),
+    )
     if json:
-        print_json(_document(installation, findings, texts, cache, usable=code == USABLE))
+        print_json(_document(found))
     elif not quiet:
-        print_text(_page(installation, findings, texts, cache))
-    elif code != USABLE:
-        say("error", f"{findings[0].name}: {findings[0].detail}", findings[0].hint)
-    raise typer.Exit(code)
+        print_text(_page(found))
+    elif not found.usable:
+        first = found.backends[0]
+        say("error", f"{first.name}: {first.detail}", first.hint)
+    raise typer.Exit(USABLE if found.usable else NOT_USABLE)
+
+
+def _reach(settings: Settings) -> tuple[Surroundings, Choice]:
+    """Return the verifiers within reach, and the best choice."""
+    from veridical.interfaces.cli.surroundings import best_choice, look_for_verifiers
+    from veridical.pipeline.inference.presets import presets
+
+    found = look_for_verifiers(settings)
+    return found, best_choice(found, presets())
 
 
 def _cache(layers: Layers) -> dict[str, Any]:
@@ -87,25 +119,21 @@ def _cache(layers: Layers) -> dict[str, Any]:
     }
 
 
-def _document(
-    installation: Installation,
-    findings: Sequence[BackendFinding],
-    texts: Sequence[TextModelFinding],
-    cache: dict[str, Any],
-    *,
-    usable: bool,
-) -> str:
+def _document(found: _Diagnosis) -> str:
     from dataclasses import asdict
     from json import dumps
 
+    surroundings, choice = found.reach or (None, None)
     document = {
         "schema": "veridical.doctor/1",
-        "usable": usable,
-        "configured": findings[0].name,
-        "installation": asdict(installation),
-        "cache": cache,
-        "backends": [asdict(finding) for finding in findings],
-        "text_models": [asdict(finding) for finding in texts],
+        "usable": found.usable,
+        "configured": found.backends[0].name,
+        "installation": asdict(found.installation),
+        "cache": found.cache,
+        "backends": [asdict(finding) for finding in found.backends],
+        "text_models": [asdict(finding) for finding in found.text_models],
+        "surroundings": None if surroundings is None else asdict(surroundings),
+        "choice": None if choice is None else asdict(choice),
     }
     return dumps(document, indent=2, default=str)
 
@@ -113,26 +141,40 @@ def _document(
 # --- for a person ----------------------------------------------------------------------------
 
 
-def _page(
-    installation: Installation,
-    findings: Sequence[BackendFinding],
-    texts: Sequence[TextModelFinding],
-    cache: dict[str, Any],
-) -> str:
-    facts = _columns(
+def _page(found: _Diagnosis) -> str:
+    from veridical.interfaces.cli.output import columns
+
+    facts = columns(
         [
-            *_facts(installation),
-            *((key, str(value)) for key, value in cache.items()),
-            *_calibration(findings[0]),
+            *_facts(found.installation),
+            *((key, str(value)) for key, value in found.cache.items()),
+            *_calibration(found.backends[0]),
         ]
     )
-    header = ("", "backend", "model", "state", "log-probabilities", "detail")
-    lines = [*facts, "", *_table(header, list(map(_row, findings)), findings)]
-    if texts:
-        columns = ("", "text model", "model", "state", "detail")
-        rows = [(*_first(finding), _last(finding)) for finding in texts]
-        lines += ["", *_table(columns, rows, texts)]
-    return "\n".join([*lines, "", "*: in force and asked a question; the others are not"]) + "\n"
+    header: tuple[str, ...] = ("", "backend", "model", "state", "log-probabilities", "detail")
+    lines = [*facts, "", *_table(header, list(map(_row, found.backends)), found.backends)]
+    if found.text_models:
+        header = ("", "text model", "model", "state", "detail")
+        texts = [(*_first(finding), _last(finding)) for finding in found.text_models]
+        lines += ["", *_table(header, texts, found.text_models)]
+    lines += ["", "*: in force and asked a question; the others are not"]
+    if found.reach:
+        lines += ["", *columns(_within_reach(*found.reach))]
+    return "\n".join(lines) + "\n"
+
+
+def _within_reach(found: Surroundings, choice: Choice) -> list[tuple[str, str]]:
+    none = "none found"
+    servers = [
+        (server.kind, f"{server.base_url}: {', '.join(server.models) or 'no models'}")
+        for server in found.servers
+    ]
+    return [
+        ("API keys", ", ".join(found.keys) or none),
+        *(servers or [("model servers", f"{none} on this machine")]),
+        ("presets", ", ".join(found.presets) or "none downloaded"),
+        ("best here", f"{choice.backend}: {choice.reason} (veridical init writes it)"),
+    ]
 
 
 def _table(
@@ -141,7 +183,9 @@ def _table(
     findings: Sequence[BackendFinding | TextModelFinding],
 ) -> list[str]:
     """Return the lines of a table, each hint below the row that it is about."""
-    lines = _columns([header, *rows])
+    from veridical.interfaces.cli.output import columns
+
+    lines = columns([header, *rows])
     for number, finding in reversed(list(enumerate(findings, start=1))):
         if finding.hint:
             lines.insert(number + 1, f"     hint: {finding.hint}")
@@ -194,11 +238,3 @@ def _logprobs(finding: BackendFinding) -> str:
     if finding.logprobs is not None:
         return "yes" if finding.logprobs else "no"
     return "unknown" if finding.estimator in {None, "logprobs"} else "not used"
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

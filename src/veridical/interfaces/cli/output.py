@@ -12,7 +12,7 @@ from veridical.errors import ConfigurationError
 from veridical.readers.documents import STDIN, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -55,6 +55,15 @@ def print_rich(show: Callable[[Console], None]) -> bool:
         sys.stdout.write(capture.get())
 
     return _to_stdout(write)
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return rows of cells as lines, the cells below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
 def _encoded(text: str) -> bytes:
@@ -140,15 +149,25 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def progress_bar(*, wanted: bool) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(
+    *, wanted: bool, doing: str = "checking", in_bytes: bool = False
+) -> Iterator[Callable[[int, int], None] | None]:
     """Yield a callback that moves a bar on stderr; None where nobody would see it."""
     if not wanted or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("checking", total=None)
+    counted = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    shown = (TextColumn(doing), BarColumn(), counted, TimeElapsedColumn())
+    with Progress(*shown, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -126,7 +126,7 @@ class _Door:
             scope.setdefault("state", {})["key"] = ANYONE
             return None  # of this machine only: hosts and origins are looked at further in
         if "origin" in headers and headers["origin"] not in self._origins:
-            return PlainTextResponse("this origin is not let in", 403)
+            return PlainTextResponse("this origin is not allowed", 403)
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
         key = self._keyring.find(given.strip()) if given else None

@@ -34,7 +34,7 @@ _UNSURE = re.compile(
 )
 
 
-def select(claims: ClaimSet, policy: Policy, answer: str = "") -> ClaimSet:
+def select(claims: ClaimSet, policy: Policy, answer: str) -> ClaimSet:
     """Return the claims, with those that the policy's mode and limit leave out marked as skipped.
 
     The same answer gives the same choice: a sample is drawn by a hash of each claim, its place,
@@ -44,11 +44,11 @@ def select(claims: ClaimSet, policy: Policy, answer: str = "") -> ClaimSet:
     skipped: dict[str, Skip] = {}
     if policy.mode == "sample":
         chosen = _sample(wanted, policy.sample_rate, _lot(answer, policy.seed))
-        skipped |= _skip(wanted, chosen, Skip.NOT_SAMPLED)
+        skipped = _skip(wanted, chosen, Skip.NOT_SAMPLED)
         wanted = chosen
     elif policy.mode == "critical_only":
         chosen = [claim for claim in wanted if is_critical(claim)]
-        skipped |= _skip(wanted, chosen, Skip.NOT_CRITICAL)
+        skipped = _skip(wanted, chosen, Skip.NOT_CRITICAL)
         wanted = chosen
     if policy.max_claims is not None:
         chosen = sorted(wanted, key=lambda claim: not is_critical(claim))[: policy.max_claims]

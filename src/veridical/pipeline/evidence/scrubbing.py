@@ -72,11 +72,10 @@ def _scrub_line(line: str) -> str:
         return _CELL.sub(MARKER, content) + ending
     if content.lstrip().startswith(("{", "[{")) and (emptied := _emptied_json(content)):
         return emptied + ending
-    match = _STRUCTURE.match(content)
-    kept = match.end() if match else 0
-    closing = '"' if content[kept : kept + 1] == '"' else ""
-    removed = MARKER if kept < len(content) else ""
-    return f"{content[:kept]}{closing}{removed}{closing}{ending}"
+    rest = _STRUCTURE.sub("", content, count=1)  # it matches at the start, if only nothing
+    quote = '"' if rest.startswith('"') else ""
+    removed = MARKER if rest else ""
+    return f"{content.removesuffix(rest)}{quote}{removed}{quote}{ending}"
 
 
 def _emptied_json(content: str) -> str | None:

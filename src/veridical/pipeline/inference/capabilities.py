@@ -20,22 +20,32 @@ _ROOM_TO_THINK = 8_000
 class ServerCapabilities:
     """The arguments that a server accepts; `top_logprobs` None: it gives no log-probabilities.
 
-    Without them answers are sampled, each in at most `room` tokens.
+    Without them answers are sampled, each in at most `room` tokens. With them an answer takes
+    `answer_tokens`.
     """
 
     top_logprobs: int | None
     limit: str = "max_tokens"
     temperature: bool = True
     room: int = _ROOM
+    answer_tokens: int = 1
 
     @property
     def sampled(self) -> bool:
         """True if the answer counts, and not the probabilities of its first token."""
         return self.top_logprobs is None
 
+    @classmethod
+    def first(cls, top_logprobs: int, answer_tokens: int) -> ServerCapabilities:
+        """Return the most widely accepted arguments for an answer of so many tokens."""
+        if answer_tokens > 1:
+            top_logprobs = min(top_logprobs, _CAPPED_TOP_LOGPROBS)  # they come with every token
+        room = max(_ROOM, answer_tokens)
+        return cls(top_logprobs, room=room, answer_tokens=answer_tokens)
+
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of a request: the most probable token, or one sample."""
-        arguments: dict[str, Any] = {self.limit: self.room if self.sampled else 1}
+        arguments: dict[str, Any] = {self.limit: self.room if self.sampled else self.answer_tokens}
         if self.temperature:
             arguments["temperature"] = 1 if self.sampled else 0
         if not self.sampled:

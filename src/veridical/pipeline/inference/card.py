@@ -20,6 +20,7 @@ DEFAULT_MODEL = "verifier-v5"
 WEIGHTS = Path(__file__).parent / "weights"
 
 _REINSTALL = "Reinstall veridical: the package is damaged"
+_COPY_AGAIN = "Copy the folder again: a file of it is damaged or missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +87,32 @@ class WeightsCard:
         for path in (self.weights, self.tokenizer):
             if _sha256(path) != self.sha256[path.name]:
                 msg = f"{path.name} does not have the checksum its card states"
-                raise BackendError(msg, hint=_REINSTALL)
+                raise BackendError(msg, hint=_remedy(path.parent))
 
 
-def load_card(name: str) -> WeightsCard:
-    """Read the card `name`; `BackendError` if there is none or it is malformed."""
-    path = WEIGHTS / f"{name}.json"
+def load_card(name: str, folder: Path | None = None) -> WeightsCard:
+    """Read the card `name` in a folder (default: the package's).
+
+    `BackendError` if there is none or it is malformed.
+    """
+    folder = folder or WEIGHTS
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-        return _parse(raw)
+        raw = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        return _parse(raw, folder)
     except OSError:
-        known = ", ".join(sorted(card.stem for card in WEIGHTS.glob("verifier-*.json")))
+        known = ", ".join(sorted(card.stem for card in folder.glob("verifier-*.json")))
         msg = f"there is no embedded verifier named {name!r}"
         raise BackendError(msg, hint=f"Known here: {known}") from None
     except (ValueError, KeyError, TypeError) as error:
         msg = f"the card of {name!r} is malformed ({type(error).__name__})"
-        raise BackendError(msg, hint=_REINSTALL) from None
+        raise BackendError(msg, hint=_remedy(folder)) from None
 
 
-def _parse(raw: dict[str, Any]) -> WeightsCard:
+def _remedy(folder: Path) -> str:
+    return _REINSTALL if folder == WEIGHTS else _COPY_AGAIN
+
+
+def _parse(raw: dict[str, Any], folder: Path) -> WeightsCard:
     calibration = raw["calibration"]
     first, second, third = raw["labels"]
     bias = calibration["bias"]
@@ -112,8 +120,8 @@ def _parse(raw: dict[str, Any]) -> WeightsCard:
     one, two, three = map(float, check["logits"])
     return WeightsCard(
         name=raw["name"],
-        weights=WEIGHTS / raw["weights"],
-        tokenizer=WEIGHTS / raw["tokenizer"],
+        weights=folder / raw["weights"],
+        tokenizer=folder / raw["tokenizer"],
         labels=(first, second, third),
         max_tokens=int(raw["max_tokens"]),
         pad_id=int(raw["pad_id"]),
@@ -136,4 +144,4 @@ def _sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         msg = f"{path.name} cannot be read"
-        raise BackendError(msg, hint=_REINSTALL) from None
+        raise BackendError(msg, hint=_remedy(path.parent)) from None

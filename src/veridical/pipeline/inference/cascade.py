@@ -116,6 +116,8 @@ class Cascade:
                 first.contradiction_threshold, second.contradiction_threshold
             ),
             reads=first.reads if first.reads is second.reads else Reads.BOTH,
+            tells_contradiction=first.tells_contradiction or second.tells_contradiction,
+            measures_dependence=first.measures_dependence and second.measures_dependence,
         )
 
     @property
@@ -179,14 +181,24 @@ class Cascade:
         return _with(replace(second, stage=CascadeBranch.SECOND), first)
 
     def _pooled(self, first: Estimate, second: Estimate) -> Estimate:
+        one, other = _told(first, self._first.info), _told(second, self._second.info)
+        if one.contradicted is None and other.contradicted is None:
+            one, other = first, second
         return replace(
-            pooled(first, second),
+            pooled(one, other),
             model=f"{first.model}+{second.model}",
             fingerprint=self.info.fingerprint,
             stage=CascadeBranch.SECOND,
             latency_ms=_sum(first.latency_ms, second.latency_ms),
             **_taken(first, second),
         )
+
+
+def _told(estimate: Estimate, info: BackendInfo) -> Estimate:
+    """Return an estimate for pooling, without a P(contradicted) of a model that knows none."""
+    if info.tells_contradiction:
+        return estimate
+    return replace(estimate, contradicted=None, not_in_context=None)
 
 
 def _with(kept: Measurement, other: Measurement) -> Measurement:

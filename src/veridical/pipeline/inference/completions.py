@@ -16,19 +16,32 @@ if TYPE_CHECKING:
     from veridical.core.measurements import Unmeasured
 
 
+Alternatives = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenToken:
+    """Token of a completion, and the most probable tokens in its place."""
+
+    text: str = field(repr=False)
+    top: Alternatives = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """First token of a completion: pairs of token and natural log-probability.
+    """Completion: its text, and the log-probabilities of its tokens.
 
-    `top` is None if there are no log-probabilities, or only that of the chosen token; `usage` is
-    None if it was not reported. `text` is the answer as text, for estimates from samples; `cut_off`
-    is true if the limit on its tokens ended it.
+    `top` are pairs of token and natural log-probability for the first token. It is None if there
+    are no log-probabilities, or only that of the chosen token; `usage` is None if it was not
+    reported. `text` is the answer as text, for estimates from samples; `cut_off` is true if the
+    limit on its tokens ended it. `written` are all tokens.
     """
 
-    top: tuple[tuple[str, float], ...] | None = field(repr=False)
+    top: Alternatives | None = field(repr=False)
     usage: Usage | None
     text: str = field(default="", repr=False)
     cut_off: bool = False
+    written: tuple[WrittenToken, ...] = field(default=(), repr=False)
 
     @property
     def tokens(self) -> int | None:
@@ -51,11 +64,14 @@ def read_completion(raw: object) -> Completion | Unmeasured:
     try:
         choice = _at(_at(raw, "choices", list), 0, dict)
         text = _at(choice, "message", dict).get("content")
-        top = _top(choice)
+        written = _written(choice)
     except _ShapeError as error:
         return malformed(str(error))
     said = text if isinstance(text, str) else ""
-    return Completion(top, _usage(raw), said, cut_off=choice.get("finish_reason") == "length")
+    cut_off = choice.get("finish_reason") == "length"
+    # Of the chosen token alone, YES at 0.4 would be the only answer, hence certain.
+    top = (written[0].top or None) if written else None
+    return Completion(top, _usage(raw), said, cut_off, written)
 
 
 class _ShapeError(Exception):
@@ -74,15 +90,19 @@ def _at(raw: Any, key: str | int, kind: type | tuple[type, ...]) -> Any:  # noqa
     return value
 
 
-def _top(choice: dict[str, Any]) -> tuple[tuple[str, float], ...] | None:
+def _written(choice: dict[str, Any]) -> tuple[WrittenToken, ...]:
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not content:
-        return None
-    first = _at(content, 0, dict)
-    if not first.get("top_logprobs"):
-        return None  # of the chosen token alone, YES at 0.4 would be the only answer, hence certain
-    return tuple(_pair(token) for token in _at(first, "top_logprobs", list))
+        return ()
+    _at(content, 0, dict)
+    return tuple(_token(_at(content, i, dict)) for i in range(len(content)))
+
+
+def _token(raw: dict[str, Any]) -> WrittenToken:
+    text, top = raw.get("token"), raw.get("top_logprobs")
+    pairs = tuple(map(_pair, _at(raw, "top_logprobs", list))) if top else ()
+    return WrittenToken(text if isinstance(text, str) else "", pairs)
 
 
 def _pair(token: object) -> tuple[str, float]:

@@ -8,17 +8,14 @@ core each, is faster (docs/decisions/0005-one-pair-per-run.md).
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import anyio
 import anyio.to_thread
 
 from veridical.core.homoglyphs import fold
-from veridical.core.language import is_foreign
 from veridical.core.measurements import (
     BackendInfo,
     Estimate,
@@ -29,12 +26,21 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.core.specs import BackendSpec
-from veridical.errors import BackendError, ConfigurationError
+from veridical.errors import BackendError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, WeightsCard, load_card
-from veridical.pipeline.inference.processors import usable_processors
+from veridical.pipeline.inference.onnx_graphs import (
+    FOREIGN,
+    in_threads,
+    is_read,
+    open_session,
+    open_tokenizer,
+    softmax,
+    threads_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
@@ -42,8 +48,7 @@ if TYPE_CHECKING:
 CHECK_TOLERANCE = 0.5
 """Tolerance for the logits of the self-check: rounding moves them by less than .3."""
 
-_FOREIGN = Unmeasured(UnmeasuredReason.LANGUAGE_NOT_SUPPORTED, "it reads English only")
-_engines: dict[str, _Engine] = {}
+_engines: dict[tuple[Path, str], _Engine] = {}
 _engines_lock = threading.Lock()
 
 
@@ -70,19 +75,23 @@ class EmbeddedVerifier:
     `threads` is how many pairs are scored at once; None means the processors this process may use.
     """
 
-    def __init__(self, model: str = DEFAULT_MODEL, *, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            msg = f"threads must be 1 or more, not {threads}"
-            raise ConfigurationError(msg, hint="Leave it out to use every processor")
-        self._card = load_card(model)
-        self._threads = threads or usable_processors()
+    def __init__(
+        self,
+        model: str | WeightsCard = DEFAULT_MODEL,
+        *,
+        threads: int | None = None,
+        name: str = "embedded",
+    ) -> None:
+        self._threads = threads_of(threads)
+        self._card = load_card(model) if isinstance(model, str) else model
+        self._name = name
 
     @property
     def info(self) -> BackendInfo:
         """Name, model, estimator, fingerprint and calibrated thresholds."""
         calibration = self._card.calibration
         return BackendInfo(
-            name="embedded",
+            name=self._name,
             model=self._card.name,
             estimator=Estimator.CROSS_ENCODER,
             fingerprint=self._card.fingerprint,
@@ -92,66 +101,41 @@ class EmbeddedVerifier:
             languages=("en",),
         )
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels in the order of the logits."""
+        return self._card.labels
+
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
-        foreign = [any(map(is_foreign, map(fold, (q.claim, q.context)))) for q in queries]
-        pairs = zip(queries, foreign, strict=True)
-        read = iter(await self._read([query for query, is_other in pairs if not is_other]))
-        return [_FOREIGN if is_other else next(read) for is_other in foreign]
+        readable = [is_read(query, ("en",)) for query in queries]
+        pairs = zip(queries, readable, strict=True)
+        read = iter(await self._read([query for query, is_english in pairs if is_english]))
+        return [next(read) if is_english else FOREIGN for is_english in readable]
 
     async def _read(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         if not queries:
             return []
         engine = await anyio.to_thread.run_sync(_engine, self._card)
         encodings = await anyio.to_thread.run_sync(_encode, engine, queries)
-        results: list[Measurement | None] = [None] * len(queries)
-        # The longest first, so that no core is left with a long pair at the end.
-        order = iter(sorted(range(len(queries)), key=lambda i: -len(encodings[i].ids)))
-        limiter = anyio.CapacityLimiter(self._threads)
-
-        async def work() -> None:
-            for i in order:
-                results[i] = await anyio.to_thread.run_sync(
-                    _score, engine, encodings[i], limiter=limiter
-                )
-
-        async with anyio.create_task_group() as tasks:
-            for _ in range(min(self._threads, len(queries))):
-                tasks.start_soon(work)
-        return [result for result in results if result is not None]
+        sizes = [len(encoding.ids) for encoding in encodings]
+        return await in_threads(lambda i: _score(engine, encodings[i]), sizes, self._threads)
 
 
 def _engine(card: WeightsCard) -> _Engine:
     """Load the weights once per process; `BackendError` if they are damaged."""
     with _engines_lock:
-        if card.name not in _engines:
+        key = card.weights, card.fingerprint
+        if key not in _engines:
             card.verify()
-            _engines[card.name] = _load(card)
-        return _engines[card.name]
+            _engines[key] = _load(card)
+        return _engines[key]
 
 
 def _load(card: WeightsCard) -> _Engine:
-    # Its official builds report to their maker unless this is set before they are first imported.
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(
-            str(card.weights), options, providers=["CPUExecutionProvider"]
-        )
-        tokenizer = Tokenizer.from_file(str(card.tokenizer))
-    except Exception as error:
-        msg = f"{card.name} cannot be loaded ({type(error).__name__})"
-        raise BackendError(msg, hint="Reinstall veridical and onnxruntime") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True  # a "</s>" in a text is text, not the end of it
-    engine = _Engine(card, session, tokenizer)
+    hint = "Reinstall veridical and onnxruntime"
+    session = open_session(card.weights, card.name, hint)
+    engine = _Engine(card, session, open_tokenizer(card.tokenizer, card.name, hint))
     _ensure_right(engine)
     return engine
 
@@ -205,10 +189,7 @@ def _estimate(card: WeightsCard, logits: Any, tokens: int, latency_ms: float) ->
     scaled = np.asarray(logits, dtype=np.float64) / calibration.temperature + calibration.bias
     if not np.isfinite(scaled).all():
         return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "the model returned no finite numbers")
-    exponentials = np.exp(scaled - scaled.max())
-    probabilities = dict(
-        zip(card.labels, (exponentials / exponentials.sum()).tolist(), strict=True)
-    )
+    probabilities = dict(zip(card.labels, softmax(scaled).tolist(), strict=True))
     supported = probabilities["supported"]
     low, high = calibration.interval(supported)
     return Estimate(

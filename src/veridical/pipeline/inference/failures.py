@@ -25,6 +25,8 @@ _TOO_LONG = re.compile(
     r"|(?:prompt|input|request) is too (?:long|large)"
     r"|exceeds? (?:the )?(?:model'?s? )?(?:context|maximum (?:input|prompt))"
     r"|too many (?:input )?tokens"
+    r"|must have less than \d+ (?:tokens|characters)"  # Text Embeddings Inference
+    r"|longer than the maximum model length"  # vLLM
     r"|(?:max_tokens|token_limit)_exceeded",  # the whole message of Jev
     re.IGNORECASE,
 )

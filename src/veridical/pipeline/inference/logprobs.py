@@ -12,7 +12,7 @@ from veridical.pipeline.inference.failures import malformed
 from veridical.pipeline.inference.prompts import AnswerWord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from veridical.core.measurements import BackendInfo
 
@@ -71,31 +71,70 @@ def read_logprobs(top: Iterable[tuple[str, float]]) -> TokenProbabilities | Unme
     allow for all of it. A malformed reply if this is no distribution, or if the answers hold less
     than `LEAST_MASS` of it.
     """
+    listed, held = _held(top, answer_of)
+    if isinstance(held, Unmeasured):
+        return held
+    mass = math.fsum(held.values())
+    if mass < LEAST_MASS:
+        return malformed(f"{mass:.0%} of the first token's probability is on an answer")
+    return _reading(held, mass, rest=max(0.0, 1.0 - listed))
+
+
+def read_word(
+    top: Iterable[tuple[str, float]], spells: Callable[[str], AnswerWord | None]
+) -> TokenProbabilities | Unmeasured:
+    """Return P(YES) of a judge with two answers, all else being UNSURE.
+
+    `spells` is the answer that a token spells. Its bounds and failures are those of
+    `read_logprobs`, but nothing is renormalised: the threshold of such a judge is one of the
+    probability of its word.
+    """
+    listed, held = _held(top, spells)
+    if isinstance(held, Unmeasured):
+        return held
+    mass = math.fsum(held.values())
+    if mass < LEAST_MASS:
+        return malformed(f"{mass:.0%} of the probability is on an answer")
+    yes = min(held[AnswerWord.YES], 1.0)
+    return TokenProbabilities(
+        probabilities={AnswerWord.YES: yes, AnswerWord.NO: 0.0, AnswerWord.UNSURE: 1.0 - yes},
+        low=yes,
+        high=min(1.0, yes + max(0.0, 1.0 - listed)),
+        mass=min(mass, 1.0),
+    )
+
+
+def _held(
+    top: Iterable[tuple[str, float]], spells: Callable[[str], AnswerWord | None]
+) -> tuple[float, Mapping[AnswerWord, float] | Unmeasured]:
+    """Return the listed probability, and that of each answer; a malformed reply if it is none."""
     listed: list[float] = []
     found: dict[AnswerWord, list[float]] = {answer: [] for answer in AnswerWord}
     for token, logprob in top:
         probability = math.exp(min(logprob, 1.0))  # above 0 it is none, and exp(1000) overflows
         listed.append(probability)
-        answer = answer_of(token)
+        answer = spells(token)
         if answer is not None:
             found[answer].append(probability)
     total = math.fsum(sorted(listed))
     if not total <= 1.0 + _ROUNDING:  # true for NaN
-        return malformed("the log-probabilities are not those of a distribution")
-    held = {answer: math.fsum(sorted(shares)) for answer, shares in found.items()}
-    mass = math.fsum(held.values())
-    if mass < LEAST_MASS:
-        return malformed(f"{mass:.0%} of the first token's probability is on an answer")
-    return _reading(held, mass, rest=max(0.0, 1.0 - total))
+        return total, malformed("the log-probabilities are not those of a distribution")
+    return total, {answer: math.fsum(sorted(shares)) for answer, shares in found.items()}
 
 
 def answer_of(token: str) -> AnswerWord | None:
     """Return the answer that a token spells or begins; None if it is none."""
+    return spelled(token, {answer.value: answer for answer in AnswerWord})
+
+
+def spelled(token: str, answers: Mapping[str, AnswerWord]) -> AnswerWord | None:
+    """Return the answer whose word, in capitals, a token spells or begins; None if there is none.
+
+    No two words begin with the same letter, so at most one fits.
+    """
     word = _WORD.fullmatch(token)
-    if word is None:
-        return None
-    # No two answers begin with the same letter, so at most one fits.
-    return next((answer for answer in AnswerWord if answer.startswith(word[1].upper())), None)
+    begun = None if word is None else word[1].upper()
+    return next((a for w, a in answers.items() if begun and w.startswith(begun)), None)
 
 
 def _reading(held: Mapping[AnswerWord, float], mass: float, rest: float) -> TokenProbabilities:

@@ -186,8 +186,13 @@ class _Claim:
 
 def answer_in(text: str) -> AnswerWord | None:
     """Return the answer that a reply begins with, thoughts left out; None if it is none."""
-    found = _ANSWER.match(text.rpartition(_THOUGHT)[2])
+    found = _ANSWER.match(said(text))
     return AnswerWord(found[1].upper()) if found else None
+
+
+def said(text: str) -> str:
+    """Return a reply without the thoughts before it."""
+    return text.rpartition(_THOUGHT)[2]
 
 
 async def sample(

@@ -185,7 +185,8 @@ def _softened(verdict: Verdict, reading: PooledEstimate, policy: Policy) -> Verd
     if not isinstance(p1, Estimate) or not supports(p1, policy):
         return verdict
     strong = PartVerdict(claim.text, claim.span, Status.UNSUPPORTED, verdict.p1)
-    soft = PartVerdict(claim.weaker or "", claim.span, Status.SUPPORTED, p1)
+    softened = claim.fragments[-1]
+    soft = PartVerdict(softened.text, softened.span, Status.SUPPORTED, p1)
     return replace(
         verdict,
         status=Status.PARTIALLY_SUPPORTED,

@@ -37,12 +37,12 @@ def decide_status(
     """
     if not all(citation.resolved for citation in citations):
         return StatusDecision(Status.PHANTOM_CITATION, "cited_id_does_not_exist")
-    if isinstance(p1, Unmeasured) and claim.verifiable:
-        return StatusDecision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if claim.skipped is not None:
         return StatusDecision(Status.UNDETERMINED, f"skipped:{claim.skipped}")
-    if claim.excluded is not None or isinstance(p1, Unmeasured):
+    if claim.excluded is not None:
         return StatusDecision(Status.UNVERIFIABLE, f"not_assertive:{claim.excluded}")
+    if isinstance(p1, Unmeasured):
+        return StatusDecision(Status.UNDETERMINED, f"p1_unmeasured:{p1.reason}")
     if claim.vague:
         return StatusDecision(Status.UNVERIFIABLE, "no_checkable_content")
     return _by_probability(p1, p0, policy)

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from veridical.core.sources import as_sources
 from veridical.core.types import Span
 from veridical.pipeline.evidence.corpus import Corpus
 from veridical.pipeline.evidence.scrubbing import MARKER, merge, near_copies, scrub
@@ -19,6 +20,12 @@ def whole(text: str) -> str:
 @pytest.mark.spec("SPEC-08.10")
 def test_only_the_cited_span_is_replaced() -> None:
     assert scrub("Keep. Drop this. Keep.", [Span(6, 16)]) == f"Keep. {MARKER} Keep."
+
+
+def test_several_spans_are_replaced_each_by_itself() -> None:
+    text = "Keep. Drop this. Keep. Drop. Keep."
+    expected = f"Keep. {MARKER} Keep. {MARKER} Keep."
+    assert scrub(text, [Span(23, 28), Span(6, 16)]) == expected
 
 
 @pytest.mark.spec("SPEC-08.11")
@@ -36,12 +43,17 @@ def test_only_the_cited_span_is_replaced() -> None:
             ' {"age": 36, "of": [{"is": null}]}',
             f' {{"age": "{MARKER}", "of": [{{"is": "{MARKER}"}}]}}',
         ),
+        ('[{"age": 36}]', f'[{{"age": "{MARKER}"}}]'),
+        ('{"größe": 36}', f'{{"größe": "{MARKER}"}}'),
+        ('  "name":', '  "name":'),
         ("Speaker 1: how are you", f"Speaker 1: {MARKER}"),
+        ("Ellie: Bob: how are you", f"Ellie: {MARKER}"),
         ("participant: I sleep", f"participant: {MARKER}"),
         ("[doctor] I sleep", f"[doctor] {MARKER}"),
         ("[1] I sleep", MARKER),
         ("what he said was: nothing", MARKER),
         ("| Paris | 2.1 |", f"| {MARKER} | {MARKER} |"),
+        ("  | Paris |", f"  | {MARKER} |"),
         ("plain words", MARKER),
         ("", ""),
     ],
@@ -72,6 +84,7 @@ def test_what_lies_outside_the_spans_is_untouched(text: str, ends: list[tuple[in
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=8))
+@example([(0, 2), (2, 4)])
 def test_merged_spans_are_disjoint_and_cover_the_same_places(ends: list[tuple[int, int]]) -> None:
     spans = [Span(min(a, b), max(a, b)) for a, b in ends]
     merged = merge(spans)
@@ -95,6 +108,7 @@ def copies(corpus: Callable[..., Corpus], other: str) -> list[str]:
         CITED.upper(),
         CITED.replace("about nine", "about  nine"),
         f"As reported: {CITED}",
+        "The Alpha bridge carries about nine thousand vehicles.",
         f'{{"id": 3, "text": "{CITED[:-1]}", "kept": true}}',
         f"Doctor: {CITED[:-1]}, or so the harbour master told the reporters who asked him.",
     ],
@@ -113,12 +127,37 @@ def test_a_copy_of_the_cited_text_elsewhere_is_found(
         f"It is not true that {CITED[4:-1]}, as the papers of the time had it.",
         CITED.replace("about nine thousand", "about 9,000"),
         "Traffic over the river is some nine thousand cars daily.",
+        "The Alpha bridge carries nine lamps, which a smith of the old town made by hand.",
     ],
 )
 def test_a_sentence_that_says_something_else_is_no_copy(
     corpus: Callable[..., Corpus], other: str
 ) -> None:
     assert copies(corpus, other) == []
+
+
+def triples(words: list[str]) -> list[str]:
+    return [" ".join(words[i : i + 3]) for i in range(len(words) - 2)]
+
+
+few_words = st.lists(st.sampled_from(["alpha", "bravo", "cargo", "delta"]), min_size=3, max_size=14)
+
+
+@given(few_words, few_words)
+@example([f"x{c}" for c in "abcdefghijklmn"], [f"x{c}" for c in "abcdefghiopq"])  # 7 of 12, 10
+@example([f"x{c}" for c in "abcdefghijkl"], [f"x{c}" for c in "abcdefghiopqrs"])  # 7 of 10, 12
+def test_a_copy_shares_seven_in_ten_triples_of_words_with_the_cited_sentence_or_more(
+    cited: list[str], other: list[str]
+) -> None:
+    theirs, ours = triples(cited), triples(other)
+    built = Corpus(
+        as_sources({"S1": " ".join(cited), "S2": " ".join(other)}),
+        lambda text: [Span(0, len(text))],
+        window_tokens=40,
+    )
+    most_of_it = 10 * sum(triple in theirs for triple in ours) >= 7 * len(ours)
+    holds_most = 10 * len({*theirs} & {*ours}) >= 7 * len({*theirs})
+    assert bool(near_copies(built, [0])) is (most_of_it or holds_most)
 
 
 def test_a_short_sentence_is_a_copy_only_if_it_is_the_same(corpus: Callable[..., Corpus]) -> None:

@@ -277,6 +277,28 @@ def test_info_names_both_and_reads_at_thresholds_between_theirs() -> None:
     }
 
 
+def test_a_model_of_two_classes_does_not_thin_out_the_contradictions_of_the_other() -> None:
+    answer = replace(fake_estimate(0.4, 0.0), model="l1")
+    two_classes = replace(SECOND, tells_contradiction=False, measures_dependence=False)
+    cascade = Cascade(small(fake_estimate(0.4, 0.3)), FakeBackend(lambda _: answer, two_classes))
+    (found,) = ask(cascade)
+    assert isinstance(found, Estimate)
+    assert found.contradicted == pytest.approx((1.0 - found.supported) / 2)
+    assert (cascade.info.tells_contradiction, cascade.info.measures_dependence) == (True, False)
+
+
+def test_two_models_of_two_classes_know_no_contradiction_together() -> None:
+    answer = replace(fake_estimate(0.4, 0.0), model="l1")
+    first, second = (replace(info, tells_contradiction=False) for info in (FIRST, SECOND))
+    cascade = Cascade(
+        FakeBackend(lambda _: fake_estimate(0.5, 0.0), first),
+        FakeBackend(lambda _: answer, second),
+    )
+    (found,) = ask(cascade)
+    assert isinstance(found, Estimate)
+    assert (found.contradicted, cascade.info.tells_contradiction) == (0.0, False)
+
+
 def test_the_fingerprint_is_of_both_and_of_the_band() -> None:
     def fingerprint(first: BackendInfo = FIRST, second: BackendInfo = SECOND, **band: float) -> str:
         one, two = (FakeBackend(lambda _: DOWN, info) for info in (first, second))

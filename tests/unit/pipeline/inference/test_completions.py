@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.inference.completions import (
     Completion,
+    WrittenToken,
     parse_completion,
     read_completion,
 )
@@ -27,7 +28,8 @@ def completion(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
 
 def test_a_completion_has_log_probabilities_text_and_tokens() -> None:
     found = read_completion(completion())
-    assert found == Completion((("YES", -0.1), ("NO", -3.0)), Usage(25, 1), "YES")
+    top = (("YES", -0.1), ("NO", -3.0))
+    assert found == Completion(top, Usage(25, 1), "YES", written=(WrittenToken("YES", top),))
     assert found.tokens == 26
 
 

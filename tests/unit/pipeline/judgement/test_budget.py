@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from veridical.core.information import budget_gap_bits
@@ -36,16 +36,9 @@ def test_bits_of_what_was_not_measured_are_unknown_not_zero(
     p0: Estimate | Unmeasured, p1: Estimate | Unmeasured
 ) -> None:
     found = budget(0.95, p0, p1)
+    assert found.target == 0.95
     assert found.required_bits is found.observed_bits is found.gap_bits is found.justified is None
     assert dependence(p0, p1) is None
-
-
-@given(estimates, estimates, st.floats(0, 1))
-def test_the_interval_of_the_gap_holds_the_gap(p0: Estimate, p1: Estimate, target: float) -> None:
-    found = budget(target, p0, p1)
-    assert found.gap_interval is not None
-    assert found.gap_bits is not None
-    assert found.gap_interval.low <= found.gap_bits <= found.gap_interval.high
 
 
 def between(low: float, p: float, high: float) -> Estimate:
@@ -54,6 +47,47 @@ def between(low: float, p: float, high: float) -> Estimate:
 
 bounds = st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)).map(sorted)
 share = st.floats(0, 1)
+
+
+@given(bounds, bounds, st.floats(0, 1))
+@example(  # rounding puts the gap above both ends, ...
+    [0.402549329433161] * 3,
+    [0.27890415461133866, 0.2789041546113387, 0.2789041546113388],
+    0.20605472879158993,
+)
+@example(  # ... below both
+    [0.10888228393483101] * 3,
+    [0.48339062488835594, 0.483390624888356, 0.48339062488835605],
+    0.0412868731404723,
+)
+def test_the_interval_of_the_gap_holds_the_gap(
+    p0: list[float], p1: list[float], target: float
+) -> None:
+    found = budget(target, between(*p0), between(*p1))
+    assert found.gap_interval is not None
+    assert found.gap_bits is not None
+    assert found.gap_interval.low <= found.gap_bits <= found.gap_interval.high
+
+
+@given(bounds, bounds, st.floats(0, 1))
+def test_the_gap_is_the_required_less_the_observed_bits(
+    p0: list[float], p1: list[float], target: float
+) -> None:
+    found = budget(target, between(*p0), between(*p1))
+    assert found.required_bits is not None
+    assert found.observed_bits is not None
+    assert found.gap_bits == found.required_bits - found.observed_bits
+
+
+def test_a_gap_of_nothing_is_closed() -> None:
+    assert budget(0.95, fake_estimate(0.99), fake_estimate(0.99)).justified is True
+
+
+def test_an_interval_that_begins_at_zero_leaves_it_undecided() -> None:
+    found = budget(0.95, fake_estimate(0.99), between(0.5, 0.7, 0.99))
+    assert found.gap_interval is not None
+    assert found.gap_interval.low == 0
+    assert found.justified is None
 
 
 @given(bounds, bounds, st.floats(0, 1), share, share)
@@ -87,6 +121,11 @@ def test_dependence_is_a_distance(p0: Estimate, p1: Estimate) -> None:
 
 def test_dependence_sees_a_claim_turn_from_unknown_to_contradicted() -> None:
     assert dependence(fake_estimate(0.0, 0.0), fake_estimate(0.0, 1.0)) == 1
+
+
+def test_distributions_that_sum_to_more_than_one_differ_by_no_more_than_one() -> None:
+    rounded_up = replace(fake_estimate(0.6, 0.4), contradicted=0.40005)
+    assert dependence(fake_estimate(0.0), rounded_up) == 1.0
 
 
 def test_yes_no_distributions_differ_by_p1_minus_p0() -> None:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import Measurement, Taken, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import Binding, Citation, Claim, Part, Passage, SourceSpan, Span
-from veridical.core.verdicts import Note, Role, Status, Verdict
+from veridical.core.verdicts import Note, PartVerdict, Role, Status, Verdict
 from veridical.pipeline.judgement import (
     PooledEstimate,
     SubclaimScore,
@@ -16,6 +16,7 @@ from veridical.pipeline.judgement import (
     rescore_subclaims,
     subclaims,
 )
+from veridical.pipeline.judgement.budget import budget, dependence
 from veridical.testing import fake_estimate
 
 SOURCES = as_sources({"S1": "It opened in 1998. It closed in 2003."})
@@ -51,8 +52,11 @@ def refine(verdict: Verdict, policy: Policy, *looks: SubclaimScore) -> Verdict:
 def test_some_parts_supported_make_a_partially_supported_claim(policy: Policy) -> None:
     looks = [look(fake_estimate(0.9), FIRST), look(fake_estimate(0.1))]
     found = refine(unsupported(policy), policy, *looks)
-    assert found.status is Status.PARTIALLY_SUPPORTED
-    assert [part.status for part in found.parts] == [Status.SUPPORTED, Status.UNSUPPORTED]
+    assert (found.status, found.rule) == (Status.PARTIALLY_SUPPORTED, "some_parts_supported")
+    assert found.parts == (
+        PartVerdict(PARTS[0].text, PARTS[0].span, Status.SUPPORTED, fake_estimate(0.9)),
+        PartVerdict(PARTS[1].text, PARTS[1].span, Status.UNSUPPORTED, fake_estimate(0.1)),
+    )
     assert [(e.text, e.role) for e in found.evidence] == [("It opened in 1998.", Role.SUPPORTS)]
 
 
@@ -61,8 +65,19 @@ def test_all_parts_supported_make_a_claim_as_probable_as_the_weakest(policy: Pol
     found = refine(unsupported(policy), policy, *looks)
     assert found.status is Status.SUPPORTED
     assert found.p1 == fake_estimate(0.8)
-    assert found.budget.observed_bits is not None
-    assert found.budget.observed_bits > 0
+    assert found.budget == budget(0.95, found.p0, found.p1)
+    assert [(part.text, part.p1) for part in found.parts] == [
+        (PARTS[0].text, fake_estimate(0.9)),
+        (PARTS[1].text, fake_estimate(0.8)),
+    ]
+
+
+def test_a_claim_more_probable_as_a_whole_than_by_its_supported_parts_stays_so(
+    policy: Policy,
+) -> None:
+    before = unsupported(policy, p1=fake_estimate(0.9))
+    found = refine(before, policy, look(fake_estimate(0.95), FIRST), look(fake_estimate(0.8)))
+    assert (found.status, found.p1) == (Status.SUPPORTED, before.p1)
 
 
 def test_the_evidence_of_a_claim_that_its_parts_support_is_what_supports_them(
@@ -83,10 +98,15 @@ def test_the_notes_of_a_claim_that_its_parts_support_are_those_of_a_supported_on
 
 
 def test_only_the_softened_form_supported_is_an_over_extrapolation(policy: Policy) -> None:
-    found = refine(unsupported(policy, STRONG), policy, look(fake_estimate(0.9)))
+    before = unsupported(policy, STRONG)
+    found = refine(before, policy, look(fake_estimate(0.9)))
     assert found.status is Status.PARTIALLY_SUPPORTED
+    assert found.rule == "only_a_weaker_form_is_supported"
     assert Note.OVER_EXTRAPOLATION in found.notes
-    assert [p.status for p in found.parts] == [Status.UNSUPPORTED, Status.SUPPORTED]
+    assert found.parts == (
+        PartVerdict(STRONG.text, STRONG.span, Status.UNSUPPORTED, before.p1),
+        PartVerdict("Some opened.", STRONG.span, Status.SUPPORTED, fake_estimate(0.9)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -115,6 +135,12 @@ def test_what_is_read_again_are_the_parts_and_unless_contradicted_a_softened_for
     assert subclaims(unsupported(policy, soft, p1=fake_estimate(0.9))) == ()
 
 
+def test_sentences_are_read_again_of_supported_claims_too(policy: Policy) -> None:
+    supported = unsupported(policy, p1=fake_estimate(0.9))
+    for verdict in (supported, contradicted(policy), unsupported(policy)):
+        assert subclaims(verdict, by_sentence=True) == PARTS
+
+
 def test_a_claim_called_contradicted_whose_parts_are_all_supported_is_supported(
     policy: Policy,
 ) -> None:
@@ -128,8 +154,48 @@ def test_a_claim_is_no_less_probable_than_its_least_probable_part(policy: Policy
     found = refine(contradicted(policy), policy, *looks)
     assert found.p1 == fake_estimate(0.4, 0.1)
     assert found.status is Status.PARTIALLY_SUPPORTED
-    assert found.budget.observed_bits is not None
-    assert found.budget.observed_bits > 0
+    assert found.budget == budget(0.95, found.p0, found.p1)
+    assert found.dependence == dependence(found.p0, found.p1)
+
+
+def test_a_contradiction_that_no_part_bears_out_is_decided_by_the_least_probable_part(
+    policy: Policy,
+) -> None:
+    looks = [look(fake_estimate(0.5), FIRST), look(fake_estimate(0.4))]
+    found = refine(contradicted(policy), policy, *looks)
+    assert (found.status, found.rule) == (Status.UNSUPPORTED, "p1_below_support_threshold")
+
+
+def test_parts_that_a_yes_no_backend_finds_less_probable_than_before_are_contradicted(
+    policy: Policy,
+) -> None:
+    before = unsupported(policy, p0=0.9, p1=fake_estimate(0.1, None))
+    looks = [look(fake_estimate(0.25, None), FIRST), look(fake_estimate(0.2, None))]
+    found = refine(before, policy, *looks)
+    assert (found.status, found.p1) == (Status.CONTRADICTED, fake_estimate(0.2, None))
+    assert {part.status for part in found.parts} == {Status.CONTRADICTED}
+
+
+def test_the_notes_of_the_first_look_that_still_hold_are_kept(policy: Policy) -> None:
+    first = unsupported(policy, p0=0.9)
+    notes = (Note.SUPPORTED_BY_UNCITED_SOURCE, Note.PARTLY_SCORED)
+    before = replace(first, notes=notes)
+    found = refine(before, policy, look(fake_estimate(0.4)), look(fake_estimate(0.5)))
+    assert (found.p1, found.notes) == (fake_estimate(0.4), notes)
+
+
+def test_a_part_as_probable_as_the_whole_does_not_replace_it(policy: Policy) -> None:
+    before = unsupported(policy)
+    found = refine(before, policy, look(fake_estimate(0.2, 0.1)), look(fake_estimate(0.6)))
+    assert found.p1 == before.p1
+
+
+def test_supported_parts_as_probable_as_a_contradicted_whole_replace_it(policy: Policy) -> None:
+    wary = replace(policy, contradiction_threshold=0.2)
+    before = unsupported(wary, p1=fake_estimate(0.75, 0.25))
+    assert before.status is Status.CONTRADICTED
+    found = refine(before, wary, look(fake_estimate(0.9)), look(fake_estimate(0.75)))
+    assert (found.status, found.p1) == (Status.SUPPORTED, fake_estimate(0.75))
 
 
 def test_a_claim_is_no_less_probable_than_it_is_as_a_whole(policy: Policy) -> None:
@@ -160,9 +226,18 @@ def test_a_part_that_could_not_be_measured_does_not_stand_for_the_claim(policy: 
     assert (found.status, found.p1) == (Status.UNSUPPORTED, fake_estimate(0.2))
 
 
-def test_what_a_second_look_reads_is_listed_too(policy: Policy) -> None:
-    found = refine(unsupported(policy, STRONG), policy, look(fake_estimate(0.1)))
+def test_what_a_second_look_reads_is_listed_and_paid_for_too(policy: Policy) -> None:
+    again = look(fake_estimate(0.1))
+    again = replace(again, reading=replace(again.reading, taken=Taken(2, 0.25)))
+    before = replace(unsupported(policy, STRONG), taken=Taken(5, 0.5))
+    found = refine(before, policy, again)
     assert found.windows_scored == (FIRST, SECOND)
+    assert found.taken == Taken(7, 0.75)
+
+
+def test_a_claim_with_nothing_to_read_again_keeps_its_verdict(policy: Policy) -> None:
+    before = unsupported(policy, replace(CLAIM, parts=()))
+    assert refine(before, policy) == before
 
 
 def test_a_claim_is_not_supported_where_a_part_is_more_surely_contradicted(policy: Policy) -> None:
@@ -177,7 +252,9 @@ def test_a_claim_is_not_supported_where_a_part_is_more_surely_contradicted(polic
     assert Note.EVIDENCE_INDEPENDENT not in found.notes
 
 
-@pytest.mark.parametrize("measured", [fake_estimate(0.2), fake_estimate(0.1, 0.8)])
+@pytest.mark.parametrize(
+    "measured", [fake_estimate(0.2), fake_estimate(0.1, 0.8), fake_estimate(0.1, 0.9)]
+)
 def test_a_claim_more_surely_supported_stays_so_and_lists_the_part_that_is_not(
     policy: Policy, measured: Measurement
 ) -> None:

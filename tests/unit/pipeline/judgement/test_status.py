@@ -6,7 +6,7 @@ import pytest
 
 from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.types import Citation, Claim, Exclusion, Span
+from veridical.core.types import Citation, Claim, Exclusion, Skip, Span
 from veridical.core.verdicts import Status
 from veridical.pipeline.judgement.status import decide_status
 from veridical.testing import fake_estimate
@@ -26,6 +26,34 @@ def status(
     p0: Measurement = NOTHING,
 ) -> Status:
     return decide_status(claim, citations, p1, p0, policy).status
+
+
+@pytest.mark.parametrize(
+    ("citation", "p1", "p0", "vague", "rule"),
+    [
+        (PHANTOM, fake_estimate(0.99), NOTHING, False, "cited_id_does_not_exist"),
+        (KNOWN, UNMEASURED, NOTHING, False, "p1_unmeasured:timeout"),
+        (KNOWN, fake_estimate(0.99), NOTHING, True, "no_checkable_content"),
+        (KNOWN, fake_estimate(0.1, 0.9), NOTHING, False, "p_contradicted_reaches_threshold"),
+        (KNOWN, fake_estimate(0.1, None), fake_estimate(0.9, None), False, "p1_low_and_below_p0"),
+        (KNOWN, fake_estimate(0.99), NOTHING, False, "p1_reaches_support_threshold"),
+        (KNOWN, fake_estimate(0.5), NOTHING, False, "p1_below_support_threshold"),
+    ],
+)
+def test_the_rule_that_decides_is_named(  # noqa: PLR0913 -- a row of the table of rules
+    policy: Policy, citation: Citation, p1: Measurement, p0: Measurement, *, vague: bool, rule: str
+) -> None:
+    decision = decide_status(replace(CLAIM, vague=vague), [citation], p1, p0, policy)
+    assert decision.rule == rule
+
+
+@pytest.mark.parametrize("p1", [UNMEASURED, fake_estimate(0.99)])
+@pytest.mark.parametrize("reason", Skip)
+def test_what_the_policy_leaves_out_is_undetermined_and_says_why(
+    policy: Policy, reason: Skip, p1: Measurement
+) -> None:
+    decision = decide_status(replace(CLAIM, skipped=reason), (), p1, NOTHING, policy)
+    assert (decision.status, decision.rule) == (Status.UNDETERMINED, f"skipped:{reason.value}")
 
 
 @pytest.mark.parametrize(
@@ -68,11 +96,12 @@ def test_a_vague_claim_is_unverifiable_whatever_its_probability(policy: Policy) 
 
 
 @pytest.mark.spec("SPEC-08.09")
+@pytest.mark.parametrize("p1", [UNMEASURED, fake_estimate(0.99)])
 @pytest.mark.parametrize("reason", Exclusion)
 def test_what_asserts_nothing_is_unverifiable_and_says_why(
-    policy: Policy, reason: Exclusion
+    policy: Policy, reason: Exclusion, p1: Measurement
 ) -> None:
-    decision = decide_status(replace(CLAIM, excluded=reason), (), UNMEASURED, UNMEASURED, policy)
+    decision = decide_status(replace(CLAIM, excluded=reason), (), p1, UNMEASURED, policy)
     assert decision.status is Status.UNVERIFIABLE
     assert decision.rule == f"not_assertive:{reason.value}"
 
@@ -92,6 +121,13 @@ def test_a_yes_no_backend_contradicts_when_p1_is_low_and_wholly_below_p0(
     policy: Policy, p1: Measurement, p0: Measurement, expected: Status
 ) -> None:
     assert status(policy, p1, p0=p0) is expected
+
+
+def test_p1_is_low_where_p_not_supported_would_reach_the_support_threshold(policy: Policy) -> None:
+    strict = replace(policy, support_threshold=0.75)
+    before = fake_estimate(0.9, None)
+    assert status(strict, fake_estimate(0.25, None), p0=before) is Status.CONTRADICTED
+    assert status(strict, fake_estimate(0.26, None), p0=before) is Status.UNSUPPORTED
 
 
 @pytest.mark.spec("SPEC-08.05")

@@ -4,12 +4,23 @@ from dataclasses import replace
 
 import pytest
 
-from veridical.core.measurements import Estimate, Measurement, Unmeasured, UnmeasuredReason
+from veridical.core.measurements import (
+    Estimate,
+    Measurement,
+    Taken,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import Binding, Citation, Claim, Confidence, Passage, SourceSpan, Span
 from veridical.core.verdicts import Note, Role, Status, Verdict
-from veridical.pipeline.judgement import PooledEstimate, attach_evidence, judge_claim
+from veridical.pipeline.judgement import (
+    PooledEstimate,
+    attach_evidence,
+    judge_claim,
+    merge_scored,
+)
 from veridical.testing import fake_estimate
 
 CLAIM = Claim("c1", "All bridges opened in 1998.", Span(0, 27), 0, weaker="Some bridges did.")
@@ -40,10 +51,47 @@ def test_windows_and_stitched_sentences_that_were_scored_are_listed_apart(policy
     assert found.windows_total == 7
 
 
+def test_a_verdict_has_the_rule_that_decided_and_the_usage_of_both_readings(
+    policy: Policy,
+) -> None:
+    whole = PooledEstimate(fake_estimate(0.1, None), taken=Taken(5, 0.5))
+    scrubbed = PooledEstimate(fake_estimate(0.9, None), taken=Taken(2, 0.25))
+    found = judge_claim(CLAIM, BINDING, whole, scrubbed, policy)
+    assert (found.status, found.rule) == (Status.CONTRADICTED, "p1_low_and_below_p0")
+    assert found.taken == Taken(7, 0.75)
+
+
+def test_a_second_verdict_on_a_claim_adds_its_usage_and_its_passages(policy: Policy) -> None:
+    first = replace(verdict(policy, fake_estimate(0.9), fake_estimate(0.1)), taken=Taken(5, 0.5))
+    other = SourceSpan("S0", Span(0, 20))
+    second = replace(
+        verdict(policy, fake_estimate(0.2), fake_estimate(0.1)),
+        windows_scored=(WINDOW, other),
+        stitched_scored=(other,),
+        taken=Taken(2, 0.25),
+    )
+    assert merge_scored(first, second) == replace(
+        first,
+        windows_scored=(other, WINDOW),
+        stitched_scored=(other, *first.stitched_scored),
+        taken=Taken(7, 0.75),
+    )
+
+
 def test_support_that_needs_no_evidence_is_noted(policy: Policy) -> None:
     found = verdict(policy, fake_estimate(0.99), fake_estimate(0.99))
     assert found.status is Status.SUPPORTED
     assert found.notes == (Note.EVIDENCE_INDEPENDENT,)
+
+
+@pytest.mark.parametrize(("threshold", "notes"), [(0.25, ()), (0.26, (Note.EVIDENCE_INDEPENDENT,))])
+def test_support_is_independent_of_evidence_that_moves_it_less_than_the_threshold(
+    policy: Policy, threshold: float, notes: tuple[Note, ...]
+) -> None:
+    strict = replace(policy, dependence_threshold=threshold)
+    found = verdict(strict, fake_estimate(1.0), fake_estimate(0.75))
+    assert found.dependence == 0.25
+    assert found.notes == notes
 
 
 def test_an_unsupported_claim_is_not_called_independent(policy: Policy) -> None:
@@ -113,6 +161,42 @@ def test_the_deciding_sentences_are_quoted_with_their_role(
     assert (span.text, span.role) == ("It opened in 1998.", role)
 
 
-def test_a_claim_that_was_not_asked_has_no_notes(policy: Policy) -> None:
-    disabled = Unmeasured(UnmeasuredReason.DISABLED)
-    assert verdict(policy, disabled, disabled).notes == ()
+TEXT = "One. Two. Three. Four. Five. Six."
+ONE, TWO, THREE, FOUR, FIVE, SIX = (
+    SourceSpan("S1", Span(TEXT.index(word), TEXT.index(word) + len(word))) for word in TEXT.split()
+)
+ELSEWHERE = SourceSpan("S2", TWO.span)
+
+
+@pytest.mark.parametrize(
+    ("p1", "focus", "shown"),
+    [
+        (fake_estimate(0.99), [TWO], "supports Two."),
+        (
+            fake_estimate(0.0, 0.99),
+            [TWO],
+            "contradicts Two., nearest Three., nearest Two?, nearest One.",
+        ),
+        (fake_estimate(0.1), [TWO], "nearest Three., nearest Two?, nearest Two., nearest One."),
+        (
+            fake_estimate(0.1),
+            [SIX, FIVE, FOUR, THREE],
+            "nearest Three., nearest Four., nearest Six., nearest Five.",
+        ),
+        (fake_estimate(0.1), [], ""),
+    ],
+)
+def test_the_nearest_sentences_fill_up_evidence_that_does_not_support(
+    policy: Policy, p1: Estimate, focus: list[SourceSpan], shown: str
+) -> None:
+    nearest = [THREE, ELSEWHERE, TWO, ONE, FOUR]
+    sources = as_sources({"S1": TEXT, "S2": TEXT.replace(".", "?")})
+    passage = Passage("text", tuple(focus)) if focus else None
+    judged = verdict(policy, p1, fake_estimate(0.0))
+    found = attach_evidence(judged, PooledEstimate(p1, passage), sources, nearest)
+    assert ", ".join(f"{each.role.value} {each.text}" for each in found.evidence) == shown
+
+
+def test_a_claim_that_was_not_measured_has_no_notes(policy: Policy) -> None:
+    late = Unmeasured(UnmeasuredReason.TIMEOUT)
+    assert verdict(policy, late, fake_estimate(0.01), unmeasured=1).notes == ()

@@ -70,12 +70,6 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
         """Number of failures of the store and of unreadable values in it."""
         return self._store.errors + self._damaged
 
-    @property
-    def hit_rate(self) -> float | None:
-        """Share of queries that were answered without asking; None before the first."""
-        total = self.hits + self.misses
-        return self.hits / total if total else None
-
     @abstractmethod
     def keys(self, queries: Sequence[Q]) -> list[bytes]:
         """Return the key of each query: a hash of all that decides about its result."""
