@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -37,7 +38,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "benchmarks" / "results" / "settings.md"
 ROW = re.compile(r"^\| `([\w.]+)` \| (?:`(.+)`|-) \| (\S+) \|$", re.MULTILINE)
 TESTS = ROOT / "tests"
-READ_BACK = ("unit/settings/", "unit/interfaces/test_doctor.py")
+DOCTOR = ("unit/interfaces/test_doctor.py", "unit/interfaces/test_surroundings.py")
+READ_BACK = ("unit/settings/", *DOCTOR)
 """Tests of what only reports settings."""
 NOTHING = "-"
 LIMIT_S = 60
@@ -137,7 +139,7 @@ class Tests:
                 seen(found, prefix)
                 return found
 
-        model.__pydantic_validator__ = Validator()  # type: ignore[assignment]
+        model.__pydantic_validator__ = Validator()
 
     def seen(self, block: Any, prefix: str) -> None:  # noqa: ANN401 -- a block of any class
         """Note the keys of a block, and of those within it, that have values of their own."""
@@ -180,10 +182,12 @@ def _too_long(*_: object) -> None:
     raise TimeoutError
 
 
-def _run(disabled: str | None, tests: Iterable[str], sender: Connection) -> None:
+def _run(disabled: str | None, tests: Iterable[str], home: str, sender: Connection) -> None:
     plugin = Tests(disabled)
     plugin.install()
     signal.signal(signal.SIGALRM, _too_long)
+    # Without a key for a place, the place is one of the user's: here of a user without any files.
+    os.environ |= dict.fromkeys(("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"), home)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123 -- no path of ours
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
@@ -198,11 +202,12 @@ def run(disabled: str | None, tests: Iterable[str]) -> tuple[str | None, dict[st
     # A process of its own: the settings that it changes are those of nobody else.
     processes = get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
-    process = processes.Process(target=_run, args=(disabled, tests, sender))
-    process.start()
-    sender.close()
-    found: tuple[str | None, dict[str, list[str]]] = receiver.recv()
-    process.join()
+    with TemporaryDirectory() as home:
+        process = processes.Process(target=_run, args=(disabled, tests, home, sender))
+        process.start()
+        sender.close()
+        found: tuple[str | None, dict[str, list[str]]] = receiver.recv()
+        process.join()
     return found
 
 

@@ -16,8 +16,10 @@ from veridical.pipeline.inference.aliases import Operation
 from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
-from veridical.pipeline.inference.classify import ServedClassifier
+from veridical.pipeline.inference.classifier_servers import FORMATS
+from veridical.pipeline.inference.classify import ServedClassifier, TextForm
 from veridical.pipeline.inference.claude import Claude
+from veridical.pipeline.inference.decisions import RequestLimits
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
 from veridical.pipeline.inference.gguf_text import GgufText
@@ -359,14 +361,24 @@ def test_a_backend_in_this_process_costs_nothing_and_so_has_a_price(model: Path)
 
 
 def test_a_classifier_server_is_built_with_its_settings() -> None:
-    block = {"preset": "factcg-deberta-l", "texts_per_request": 7, "api_key": "sk-1"}
+    limits = {"texts_per_request": 7, "concurrency": 3, "timeout_s": 5.0}
+    block = {"preset": "factcg-deberta-l", "api_key": "sk-1", **limits}
     built = build_backend(settings(classify=block), "classify:http://127.0.0.1:9/tei/")
     assert isinstance(inside(built), ServedClassifier)
+    assert inside(built)._limits == RequestLimits(5.0, 3, 7)
+    assert inside(built)._headers["Authorization"] == "Bearer sk-1"
     assert (built.info.name, built.info.model) == ("classify", "127.0.0.1:9/tei")
     assert not built.info.tells_contradiction
     limited = settings(classify=block, requests=REQUESTS)
     found = wrappers(build_backend(limited, "classify:http://127.0.0.1:9"))
     assert (found[Deadline]._batch, found[RateLimited]._batch) == (7, 7)
+
+
+def test_a_classifier_of_any_model_is_described_by_the_settings() -> None:
+    block = {"server": "vllm", "labels": ["no", "yes"], "template": "{context} {claim}"}
+    built = inside(build_backend(settings(classify=block), "classify:http://127.0.0.1:9"))
+    assert built._form == TextForm("{context} {claim}", ("no", "yes"))
+    assert built._formats == [FORMATS["vllm"]]
 
 
 def test_a_preset_is_a_setting_of_a_chat_endpoint() -> None:
