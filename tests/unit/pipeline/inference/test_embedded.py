@@ -112,7 +112,10 @@ def test_weights_are_loaded_once_per_process() -> None:
     before = dict(embedded._engines)
     estimate("Twice.")
     assert embedded._engines == before
-    assert len(before) == 1
+    # Other tests of this process may have loaded copies of the weights from folders of their own.
+    assert [path.name for path, _ in before if path.parent == card.WEIGHTS] == [
+        f"{embedded.DEFAULT_MODEL}.int8.onnx"
+    ]
 
 
 def test_a_run_that_fails_is_a_value() -> None:
