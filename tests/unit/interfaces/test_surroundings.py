@@ -26,6 +26,8 @@ from veridical.interfaces.cli.surroundings import (
 from veridical.pipeline.inference.presets import presets
 from veridical.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 OLLAMA = {"models": [{"name": "qwen3:8b", "model": "qwen3:8b"}, {"name": "bad\x1b[31mname"}]}
 LLAMA_CPP = {
     "models": [{"name": "q.gguf", "model": "q.gguf"}],

@@ -39,6 +39,8 @@ from veridical.memory.documents import remembered_document
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
+pytestmark = pytest.mark.slow
+
 EVIDENCE = {"S1": "Some evidence of it."}
 
 

@@ -24,6 +24,8 @@ from veridical.pipeline.reports.formats import FORMATS
 from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 
+pytestmark = pytest.mark.slow
+
 Open = Callable[..., AbstractAsyncContextManager[tuple[httpx.AsyncClient, Service]]]
 Use = Callable[[httpx.AsyncClient, Service], Awaitable[None]]
 

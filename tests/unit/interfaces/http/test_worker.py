@@ -16,7 +16,7 @@ from veridical.memory import GateDecision, Memory, MemoryGate
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
-pytestmark = pytest.mark.spec("SPEC-08.42")
+pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-08.42")]
 
 EVIDENCE = {"S1": "A text that speaks of it."}
 PATIENT_S = 30.0

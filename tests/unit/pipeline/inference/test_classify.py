@@ -121,7 +121,8 @@ def test_measurements_come_in_the_order_of_the_queries(
 def test_a_request_has_no_more_texts_than_the_server_takes(classifier_server: Start) -> None:
     server = classifier_server("tei", NLI, fixed, most=4)
     measured(classify.create(server.url), *[QUERY] * 10)
-    assert [len(request["inputs"]) for request in server.requests] == [4, 4, 2]
+    sizes = [len(request["inputs"]) for request in server.requests]  # they arrive in any order
+    assert sorted(sizes, reverse=True) == [4, 4, 2]
 
 
 @EITHER

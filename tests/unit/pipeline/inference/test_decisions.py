@@ -40,7 +40,7 @@ TOWER = "The tower is of steel."
 CONTEXT = "A secret context: the bridge was opened in 1998."
 SHARES = {"supported": 0.7, "contradicted": 0.1, "not_stated": 0.15, "none": 0.05}
 
-pytestmark = pytest.mark.spec("SPEC-08.29")
+pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-08.29")]
 
 
 @dataclass

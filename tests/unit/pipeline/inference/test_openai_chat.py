@@ -30,6 +30,8 @@ from veridical.pipeline.inference.sampling import wilson
 from veridical.pipeline.inference.wrappers import wrap
 from veridical.testing import check_backend
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 Crowd = Any
 

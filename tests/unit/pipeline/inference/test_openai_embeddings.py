@@ -16,6 +16,8 @@ from veridical.core.ports import EmbeddingModel, fingerprint_of
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.openai_embeddings import OpenAIEmbeddings
 
+pytestmark = pytest.mark.slow
+
 Serve = Callable[..., OpenAIEmbeddings]
 
 

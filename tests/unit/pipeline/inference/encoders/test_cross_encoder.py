@@ -43,6 +43,8 @@ from veridical.pipeline.inference.model_folder import read_folder
 from veridical.pipeline.inference.presets import preset
 from veridical.testing import check_backend
 
+pytestmark = pytest.mark.slow
+
 EVIDENCE, CLAIM = "The bridge opened in 1998.", "The bridge opened in 1850."
 DOC, SAID = "the bridge opened in 1998 .", "the bridge opened in 1850 ."
 NLI = ("contradiction", "entailment", "neutral")

@@ -30,6 +30,8 @@ from veridical.pipeline.inference.model_store import (
 )
 from veridical.testing import check_backend
 
+pytestmark = pytest.mark.slow
+
 NAME, REPOSITORY = "groundcheck", "Pranshurs/groundcheck-modernbert"
 COMMIT, OTHER = "a" * 40, "b" * 40
 MakeModel = Callable[..., Any]
