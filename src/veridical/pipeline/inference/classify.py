@@ -7,8 +7,7 @@ verifiers are such models; a server with a GPU runs them where the embedded one 
 from __future__ import annotations
 
 import json
-import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,6 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from veridical.core.fencing import disarmed
-from veridical.core.homoglyphs import fold
 from veridical.core.measurements import (
     BackendInfo,
     Estimate,
@@ -42,7 +39,7 @@ from veridical.pipeline.inference.option_scores import CONTRADICTED, Distributio
 from veridical.pipeline.inference.prices import Usage, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import fingerprint
-from veridical.pipeline.inference.windows import counter, windows
+from veridical.pipeline.inference.text_form import TextForm
 from veridical.pipeline.inference.wrappers.base import run_bounded
 
 if TYPE_CHECKING:
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
     import httpx
 
     from veridical.pipeline.inference.classifier_servers import Input, ServerFormat, ServerName
-    from veridical.pipeline.inference.presets import Preset
 
 EXAMPLE = "classify:http://127.0.0.1:8080"
 
@@ -61,14 +57,6 @@ SUPPORT_THRESHOLD = 0.5
 _OK = 200
 _REFUSALS = frozenset({"HTTP 400", "HTTP 422", "HTTP 424"})
 """Statuses that one text of a request may have caused."""
-
-_KINDS = frozenset({"pair", "joined"})
-"""Kinds of presets that a classifier server can serve."""
-
-_WORDS_PER_TOKEN = 0.75
-_PLACEHOLDER = re.compile(r"\{(context|claim|question)\}")
-_SEPARATOR = re.compile(r"\[(?=(?:SEP|CLS|MASK|PAD|UNK)\])|<(?=mask>)")
-"""Start of a control token of encoders; the others are those of chat models."""
 
 
 def create(  # noqa: PLR0913 -- options of a backend are named arguments
@@ -107,67 +95,6 @@ def create(  # noqa: PLR0913 -- options of a backend are named arguments
 
 
 BACKEND = BackendSpec(create, settings="classify", priced=True)
-
-
-@dataclass(frozen=True, slots=True)
-class TextForm:
-    """Form in which a model reads evidence and claim, and the names of its classes.
-
-    A pair has the `template` as its first text (default: the evidence). `labels` are None if the
-    server's names are taken, `preset` is None for a model that has none.
-    """
-
-    template: str | None = None
-    labels: tuple[str, ...] | None = None
-    preset: Preset | None = None
-
-    @classmethod
-    def of(
-        cls, preset: Preset | None, labels: Sequence[str] | None, template: str | None
-    ) -> TextForm:
-        """Return the form of a preset, or of the options; `ConfigurationError` for both."""
-        if preset is None:
-            _ensure_template(template)
-            return cls(template, None if labels is None else tuple(labels))
-        if labels is not None or template is not None:
-            msg = "a preset has labels and a template of its own"
-            raise ConfigurationError(msg, hint="Leave classify.labels and classify.template out")
-        if preset.kind not in _KINDS or preset.aggregation != "max":
-            msg = f"the preset {preset.name!r} is for no classifier of texts"
-            raise ConfigurationError(msg, hint="docs/backends.md, Classifier servers")
-        own = None if isinstance(preset.labels, str) else preset.labels
-        return cls(str(preset.template), own, preset)
-
-    @property
-    def is_pair(self) -> bool:
-        """True if the model reads evidence and claim as a pair."""
-        return self.template is None if self.preset is None else self.preset.kind == "pair"
-
-    def inputs(self, query: Query) -> list[Input]:
-        """Return the inputs about a query, one for each window of its evidence.
-
-        Control tokens in its texts are broken up.
-        """
-        claim, question = _plain(query.claim), _plain(query.question or "")
-        return [self._input(one, claim, question) for one in self._windows(_plain(query.context))]
-
-    def _input(self, context: str, claim: str, question: str) -> Input:
-        template = self.template or "{context}"
-        if question and self.preset is not None and self.preset.question_template is not None:
-            template = self.preset.question_template
-        texts = {"context": context, "claim": claim, "question": question}
-        # In one pass: a text may hold the name of a placeholder.
-        filled = _PLACEHOLDER.sub(lambda name: texts[name[1]], template)
-        return [filled, claim] if self.is_pair else [filled]
-
-    def _windows(self, context: str) -> list[str]:
-        preset = self.preset
-        if preset is None or preset.window_words is None:
-            return [context]
-        size, unit = preset.window_words, preset.window_unit
-        if unit == "tokens":  # only the server has the tokenizer
-            size, unit = int(size * _WORDS_PER_TOKEN), "words_and_marks"
-        return windows(context, size, preset.window_joint, counter(unit, len))
 
 
 class ServedClassifier:
@@ -394,7 +321,7 @@ def _joined(measured: Sequence[Measurement]) -> Measurement:
     if missing or len(read) == 1:
         return missing[0] if missing else read[0]
     supported = max(one.supported for one in read)
-    contradicted = max(one.contradicted or 0.0 for one in read)
+    contradicted = max(one.contradicted for one in read if one.contradicted is not None)
     total = max(1.0, supported + contradicted)
     supported, contradicted = supported / total, contradicted / total
     took = Taken.by(read)
@@ -405,7 +332,7 @@ def _joined(measured: Sequence[Measurement]) -> Measurement:
         not_in_context=max(0.0, 1.0 - supported - contradicted),
         low=supported,
         high=supported,
-        latency_ms=max(one.latency_ms or 0.0 for one in read),
+        latency_ms=max(one.latency_ms for one in read if one.latency_ms is not None),
         tokens=took.tokens,
         cost_usd=took.cost_usd,
     )
@@ -417,25 +344,12 @@ def _of_one_text(failure: Unmeasured) -> bool:
     return too_long or failure.detail in _REFUSALS
 
 
-def _plain(text: str) -> str:
-    """Return a text with ordinary letters, and without control tokens and lone surrogates."""
-    safe = _SEPARATOR.sub(lambda sign: sign.group() + " ", disarmed(fold(text)))
-    return safe.encode("utf-8", "replace").decode("utf-8")
-
-
 def _address(url: str) -> str:
     address = ensure_url(url, example=EXAMPLE)
     if urlsplit(address).username is not None:
         msg = "the address of a classifier server holds a password"
         raise ConfigurationError(msg, hint="Set classify.api_key instead")
     return address
-
-
-def _ensure_template(template: str | None) -> None:
-    found = set(_PLACEHOLDER.findall(template or ""))
-    if template is not None and not {"context", "claim"} <= found:
-        msg = "classify.template does not hold {context} and {claim}"
-        raise ConfigurationError(msg, hint="Such as '{context}</s>{claim}'")
 
 
 def _no_pairs() -> ConfigurationError:

@@ -28,8 +28,9 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.core.specs import BackendSpec
-from veridical.errors import BackendError, ConfigurationError
+from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
+from veridical.pipeline.inference.encoder_runs import runs_of
 from veridical.pipeline.inference.model_folder import ModelFolder, read_card, read_folder
 from veridical.pipeline.inference.model_store import folder_of, verify
 from veridical.pipeline.inference.onnx_graphs import (
@@ -51,19 +52,14 @@ from veridical.pipeline.inference.presets import (
 from veridical.pipeline.inference.windows import counter, sentences, windows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
-    from onnxruntime import InferenceSession
     from tokenizers import Encoding, Tokenizer
 
     Runs = Callable[["Encoding"], Any]
 
 _PLACE = re.compile(r"\{(context|claim|question)\}")
 _PAIRS = frozenset({"pair", "spans"})
-_BY_TOKEN = 3
-"""Dimensions of an output that has a row for each token."""
-_ENCODER_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-_DECODER_INPUTS = frozenset({"input_ids", "encoder_hidden_states", "encoder_attention_mask"})
 _RELOAD = "The files are damaged, or newer than the installed onnxruntime or tokenizers"
 _engines: dict[tuple[Path, str], Engine] = {}
 _engines_lock = threading.Lock()
@@ -350,94 +346,11 @@ def _load(model: ModelFolder) -> Engine:
     is_pair = preset.kind in _PAIRS
     tokenizer = open_tokenizer(model.tokenizer, name, _RELOAD, special=not is_pair)
     sessions = [open_session(path, name, _RELOAD) for path in model.graphs]
-    known = [_ENCODER_INPUTS, _DECODER_INPUTS]
-    for session, inputs in zip(sessions, known, strict=False):
-        _ensure_known(session, inputs, name)
-    _ensure_classes(sessions[-1], preset, name)
     special = None if is_pair else _special(tokenizer)
-    run = _seq2seq(*sessions) if preset.kind == "seq2seq" else _encoder(*sessions)
-    return Engine(preset, tokenizer, special, run)
+    return Engine(preset, tokenizer, special, runs_of(sessions, preset, name))
 
 
 def _special(tokenizer: Tokenizer) -> re.Pattern[str] | None:
     added = tokenizer.get_added_tokens_decoder().values()
     tokens = sorted({one.content for one in added if one.special}, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, tokens))) if tokens else None
-
-
-def _ensure_known(session: InferenceSession, known: Iterable[str], name: str) -> None:
-    unknown = {one.name for one in session.get_inputs()} - set(known)
-    if unknown:
-        msg = f"the graph of {name} takes the input {min(unknown)!r}, which nobody gives it"
-        raise ConfigurationError(msg, hint="Export it again, without a cache of past keys")
-
-
-def _ensure_classes(session: InferenceSession, preset: Preset, name: str) -> None:
-    size = session.get_outputs()[0].shape[-1]
-    expected = None if preset.kind == "seq2seq" else len(preset.labels)
-    if isinstance(size, int) and expected is not None and size != expected:
-        msg = f"the graph of {name} has {size} classes, its preset {expected}"
-        raise ConfigurationError(msg, hint='State "labels" in veridical.json')
-
-
-def _encoder(session: InferenceSession) -> Runs:
-    names = {one.name: one.type for one in session.get_inputs()}
-    length, output = _fixed_length(session), _output(session)
-
-    def run(encoding: Encoding) -> Any:  # noqa: ANN401
-        given = _inputs(encoding, length)
-        feed = {name: _typed(given[name], of) for name, of in names.items()}
-        found = session.run([output], feed)[0]
-        return found[:, : len(encoding.ids)] if found.ndim == _BY_TOKEN else found
-
-    return run
-
-
-def _fixed_length(session: InferenceSession) -> int:
-    """Return the number of tokens of a graph exported for one length; 0 where any is read."""
-    size = session.get_inputs()[0].shape[-1]
-    return size if isinstance(size, int) else 0
-
-
-def _seq2seq(*sessions: InferenceSession) -> Runs:
-    """Return the run of an encoder, and of one step of the decoder from token 0."""
-    if len(sessions) != 2:  # noqa: PLR2004 -- an encoder and a decoder
-        msg = "a seq2seq model has two graphs, its encoder and its decoder"
-        raise BackendError(msg, hint='Name both in veridical.json: "files"')
-    encoder, decoder = sessions
-    encode, output = _encoder(encoder), _output(decoder)
-    names = {one.name: one.type for one in decoder.get_inputs()}
-
-    def run(encoding: Encoding) -> Any:  # noqa: ANN401
-        import numpy as np
-
-        given = {
-            "input_ids": np.zeros((1, 1), dtype=np.int64),
-            "encoder_hidden_states": encode(encoding),
-            "encoder_attention_mask": _inputs(encoding)["attention_mask"],
-        }
-        return decoder.run([output], {name: _typed(given[name], of) for name, of in names.items()})[
-            0
-        ]
-
-    return run
-
-
-def _output(session: InferenceSession) -> str:
-    """Return the name of the output: the logits, or a hidden state of an encoder."""
-    names = [one.name for one in session.get_outputs()]
-    return "logits" if "logits" in names else names[0]
-
-
-def _inputs(encoding: Encoding, length: int = 0) -> dict[str, Any]:
-    """Return the inputs of a graph, with masked padding up to `length` tokens."""
-    import numpy as np
-
-    size = len(encoding.ids)
-    row = np.zeros((3, 1, max(size, length)), dtype=np.int64)
-    row[:, 0, :size] = encoding.ids, [1] * size, encoding.type_ids
-    return dict(zip(("input_ids", "attention_mask", "token_type_ids"), row, strict=True))
-
-
-def _typed(values: Any, kind: str) -> Any:  # noqa: ANN401
-    return values.astype("int32") if kind == "tensor(int32)" else values

@@ -1,4 +1,4 @@
-"""What is kept beside facts and traces: estimates, reports, and vectors of facts."""
+"""Tables of estimates, reports, and vectors of facts."""
 
 import sqlalchemy as sa
 from alembic import op
