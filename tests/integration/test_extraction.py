@@ -23,7 +23,8 @@ from veridical.core.text import normalise
 from veridical.evidence import parse_transcript
 from veridical.quotes.extraction import EvidenceExtractor, Extraction
 from veridical.settings import Settings
-from veridical.settings.blocks import ExtractionSettings, GgufSettings, OpenAISettings
+from veridical.settings.backend_blocks import GgufSettings, OpenAISettings
+from veridical.settings.blocks import ExtractionSettings
 from veridical.testing import check_text_model
 from veridical.wiring.build import build_text_model
 

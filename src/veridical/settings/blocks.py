@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import (
     AllowInfNan,
     BeforeValidator,
     Field,
     PlainValidator,
-    SecretStr,
     SerializeAsAny,
     StrictBool,
     StrictFloat,
@@ -19,14 +18,24 @@ from pydantic import (
 )
 
 from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
+from veridical.settings.backend_blocks import (
+    AliasSettings,
+    AnthropicSettings,
+    CascadeSettings,
+    ClassifySettings,
+    DecisionSettings,
+    GgufSettings,
+    ModelSettings,
+    OpenAISettings,
+)
 from veridical.settings.installed import OtherBackends, validated
+from veridical.settings.service_blocks import ProxySettings, ServerSettings, TelemetrySettings
 from veridical.settings.types import (
     Address,
     Bits,
     Count,
     CountOrNone,
     Duration,
-    JsonObject,
     Name,
     Names,
     Probability,
@@ -35,10 +44,6 @@ from veridical.settings.types import (
     SettingsBlock,
     Switch,
 )
-
-PresetName = Annotated[
-    StrictStr | None, Field(min_length=1, description="the name of a preset, or null")
-]
 
 
 class PolicySettings(SettingsBlock):
@@ -136,117 +141,6 @@ class ClaimsSettings(SettingsBlock):
     model: Name = None
     max_tokens: Count = 2048
     timeout_s: Seconds = 120.0
-
-
-class OpenAISettings(SettingsBlock):
-    """Block `openai:`: a chat endpoint; sampled where it gives no log-probabilities."""
-
-    base_url: Address = None
-    api_key: Secret = None
-    top_logprobs: Count = 20
-    sampling: Switch = True
-    samples_min: Count = 3
-    samples_max: Count = 10
-    extra_body: JsonObject = None
-    preset: PresetName = None
-    concurrency: Count = 8
-    timeout_s: Seconds = 30.0
-
-
-def _labels(value: object) -> object:
-    """Return names of classes as a list; in the environment they have commas between them."""
-    if isinstance(value, str):
-        value = [one.strip() for one in value.split(",")]
-    if value is None or (isinstance(value, list) and value and all(map(_is_label, value))):
-        return value
-    raise ValueError
-
-
-def _is_label(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-class ClassifySettings(SettingsBlock):
-    """Block `classify:`: a classifier behind Text Embeddings Inference or vLLM."""
-
-    server: Literal["tei", "vllm"] | None = Field(
-        default=None, description="'tei', 'vllm', or null to ask the server"
-    )
-    preset: PresetName = None
-    labels: Annotated[
-        Any,
-        BeforeValidator(_labels),
-        Field(description="names of the classes in their order, or null"),
-    ] = None
-    template: Annotated[
-        StrictStr | None, Field(description="a text with {context} and {claim}, or null for a pair")
-    ] = None
-    api_key: Secret = None
-    texts_per_request: Count = 32
-    concurrency: Count = 8
-    timeout_s: Seconds = 30.0
-
-
-class AnthropicSettings(SettingsBlock):
-    """Block `anthropic:`: repeated sampling from Claude."""
-
-    base_url: Address = None
-    api_key: Secret = None
-    samples_min: Count = 3
-    samples_max: Count = 10
-    claims_per_request: Count = 20
-    concurrency: Count = 4
-    timeout_s: Seconds = 60.0
-
-
-class DecisionSettings(SettingsBlock):
-    """Blocks `openai_decisions:` and `systemone:`: services that decide among options."""
-
-    base_url: Address = None
-    api_key: Secret = None
-    claims_per_request: Count = 64
-    concurrency: Count = 8
-    timeout_s: Seconds = 30.0
-
-
-class GgufSettings(SettingsBlock):
-    """Block `gguf:`: a language model in this process."""
-
-    context_tokens: Count = 4096
-    top_logprobs: Count = 20
-    timeout_s: Seconds = 60.0
-
-
-class ModelSettings(SettingsBlock):
-    """Block `models:`: public verifiers that `veridical models get` downloads."""
-
-    folder: Annotated[
-        StrictStr | None,
-        Field(description="a folder, or null for one in the user's folder for caches"),
-    ] = None
-
-
-_BAND = "a number from 0 to 1, or null for as far as the first is not sure"
-
-
-class CascadeSettings(SettingsBlock):
-    """Block `cascade:`: the second backend is asked where the first is in doubt."""
-
-    first: Name = "embedded"
-    second: Name = None
-    low: Probability | None = Field(default=None, description=_BAND)
-    high: Probability | None = Field(default=None, description=_BAND)
-
-
-class AliasSettings(SettingsBlock):
-    """Block `aliases:`: backends for `self`, `external` and, by operation, `configurable`."""
-
-    self: Name = None
-    external: Name = None
-    check: Name = None
-    memory: Name = None
-    output: Name = None
-    trace: Name = None
 
 
 class CacheSettings(SettingsBlock):
@@ -349,95 +243,6 @@ class ExtractionSettings(SettingsBlock):
     timeout_s: Seconds = 300.0
     failures: Annotated[StrictStr | None, Field(description="a folder, or null for none")] = None
     hash_key: Secret = None
-
-
-def _addresses(value: object) -> object:
-    """Return addresses as a list; in the environment they have commas between them."""
-    if isinstance(value, str):
-        value = [one.strip() for one in value.split(",")]
-    if value is None or (isinstance(value, list) and all(map(_is_origin, value))):
-        return value
-    raise ValueError
-
-
-def _is_origin(value: object) -> bool:
-    return isinstance(value, str) and bool(re.fullmatch(r"https?://[^/\s*]+", value))
-
-
-class ServerSettings(SettingsBlock):
-    """Block `server:`: `veridical serve`, its limits, and its access control."""
-
-    host: Annotated[StrictStr, Field(min_length=1, description="a name or an IP address")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[StrictInt, Field(ge=0, le=65_535, description="a port from 0 to 65535")] = 8642
-    api_key: Annotated[
-        Annotated[SecretStr, Field(min_length=16)] | None,
-        Field(description="a key of 16 characters or more, or null"),
-    ] = None
-    keys: Annotated[
-        StrictStr | None, Field(description="a file that `veridical keys` writes, or null")
-    ] = None
-    origins: Annotated[
-        Any,
-        BeforeValidator(_addresses),
-        Field(description="origins such as https://app.example, or null for none"),
-    ] = None
-    max_request_bytes: Count = 8_000_000
-    running: Count = 16
-    waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
-    per_minute: CountOrNone = None
-    deadline_s: Seconds = 60.0
-    shutdown_s: Seconds = 30.0
-    batch: Count = 32
-    reports: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 200
-    reports_in: Literal["memory", "store"] = Field(
-        default="memory", description="'memory' or 'store'"
-    )
-    reports_s: Seconds = 3600.0
-
-
-class TelemetrySettings(SettingsBlock):
-    """Block `telemetry:`: logs of `veridical serve`, and its OpenTelemetry export."""
-
-    logs: Literal["json", "text"] = Field(default="json", description="'json' or 'text'")
-    otel: Switch = False
-
-
-ROLES = ("system", "tool", "user")
-
-
-def _roles(value: object) -> object:
-    """Return roles of messages as a list; in the environment they have commas between them."""
-    if isinstance(value, str):
-        value = [one.strip() for one in value.split(",") if one.strip()]
-    if isinstance(value, tuple | list) and all(one in ROLES for one in value):
-        return list(value)
-    raise ValueError
-
-
-Roles = Annotated[
-    Any,
-    BeforeValidator(_roles),
-    Field(description="'system', 'tool' and 'user', those that apply, in a list"),
-]
-
-
-class ProxySettings(SettingsBlock):
-    """Block `proxy:`: answers of another service, verified on their way to the client."""
-
-    upstream_url: Address = None
-    api_key: Secret = None
-    evidence: Roles = Field(default_factory=lambda: list(ROLES))
-    on_failure: Literal["pass", "flag", "retry", "block"] = Field(
-        default="pass", description="'pass', 'flag', 'retry' or 'block'"
-    )
-    max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 1
-    report: Switch = True
-    deadline_s: Seconds = 30.0
-    timeout_s: Seconds = 600.0
-    max_requests: Count = 256
-    max_concurrent_checks: Count = 8
 
 
 class TopLevel(SettingsBlock):

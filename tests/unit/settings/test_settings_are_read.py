@@ -13,7 +13,8 @@ import pytest
 import veridical
 from veridical.settings import Settings, load_layers
 from veridical.settings.aliases import ALIASES
-from veridical.settings.blocks import DecisionSettings, PolicySettings, VerificationSettings
+from veridical.settings.backend_blocks import DecisionSettings
+from veridical.settings.blocks import PolicySettings, VerificationSettings
 from veridical.settings.installed import backend_spec, installed
 
 PACKAGE = Path(veridical.__file__).parent

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from veridical.settings.blocks import ServerSettings
+    from veridical.settings.service_blocks import ServerSettings
 
 PATH = "/mcp"
 KEY_HEADER = "x-veridical-key"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.proxy.request import ProxyRequest
     from veridical.orchestrator import ProcessedAnswer
     from veridical.orchestrator.checkpoint import Checks
-    from veridical.settings.blocks import ProxySettings
+    from veridical.settings.service_blocks import ProxySettings
 
 MOST_CHARACTERS = 400_000
 """A longer answer is passed on without a verdict."""

@@ -11,7 +11,7 @@ from veridical.errors import InputError
 from veridical.settings.blocks import PolicySettings  # noqa: TC001 -- pydantic reads it at run time
 
 if TYPE_CHECKING:
-    from veridical.settings.blocks import ProxySettings
+    from veridical.settings.service_blocks import ProxySettings
 
 FIELD = "veridical"
 OnFailure = Literal["pass", "flag", "retry", "block"]

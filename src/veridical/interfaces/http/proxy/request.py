@@ -21,7 +21,7 @@ from veridical.interfaces.http.proxy.options import FIELD, FieldError, InForce, 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from veridical.settings.blocks import ProxySettings
+    from veridical.settings.service_blocks import ProxySettings
 
 
 @dataclass(frozen=True, slots=True)

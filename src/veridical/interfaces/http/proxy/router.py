@@ -37,7 +37,7 @@ from veridical.interfaces.http.proxy.upstream import (
     returned,
 )
 from veridical.orchestrator import VerificationConfig
-from veridical.settings.blocks import ProxySettings
+from veridical.settings.service_blocks import ProxySettings
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from httpx2 import AsyncClient, Headers, Response
 
-    from veridical.settings.blocks import ProxySettings
+    from veridical.settings.service_blocks import ProxySettings
 
 SENT = frozenset(
     {

@@ -12,7 +12,7 @@ from _upstream import Upstream, serving
 from veridical import Verifier
 from veridical.core.measurements import Measurement, Query
 from veridical.settings import Settings
-from veridical.settings.blocks import ProxySettings
+from veridical.settings.service_blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.wiring.build import build_verifier
 

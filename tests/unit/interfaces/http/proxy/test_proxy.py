@@ -24,7 +24,7 @@ from veridical.core.measurements import Measurement, Query, Unmeasured, Unmeasur
 from veridical.errors import ConfigurationError
 from veridical.interfaces.http.proxy import build_proxy_router
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
-from veridical.settings.blocks import ProxySettings
+from veridical.settings.service_blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 
 pytestmark = pytest.mark.slow

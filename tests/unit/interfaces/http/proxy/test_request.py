@@ -7,7 +7,7 @@ import pytest
 
 from veridical.interfaces.http.proxy.options import FieldError
 from veridical.interfaces.http.proxy.request import ProxyRequest, chat_turns, read
-from veridical.settings.blocks import ProxySettings
+from veridical.settings.service_blocks import ProxySettings
 
 Json: TypeAlias = Any
 TEXT = "Zanzibar"

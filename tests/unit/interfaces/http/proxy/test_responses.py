@@ -23,7 +23,7 @@ from veridical.interfaces.http.proxy.responses import (
     read_response,
     response_turns,
 )
-from veridical.settings.blocks import ProxySettings
+from veridical.settings.service_blocks import ProxySettings
 
 pytestmark = pytest.mark.slow
 
