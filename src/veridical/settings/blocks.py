@@ -29,7 +29,12 @@ from veridical.settings.backend_blocks import (
     OpenAISettings,
 )
 from veridical.settings.installed import OtherBackends, validated
-from veridical.settings.service_blocks import ProxySettings, ServerSettings, TelemetrySettings
+from veridical.settings.service_blocks import (
+    JobSettings,
+    ProxySettings,
+    ServerSettings,
+    TelemetrySettings,
+)
 from veridical.settings.types import (
     Address,
     Bits,
@@ -282,5 +287,6 @@ class TopLevel(SettingsBlock):
     extraction: ExtractionSettings = ExtractionSettings()
     quantitative: QuantitativeSettings = QuantitativeSettings()
     server: ServerSettings = ServerSettings()
+    jobs: JobSettings = JobSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
     proxy: ProxySettings = ProxySettings()

@@ -18,6 +18,7 @@ from veridical.settings.types import (
     Count,
     CountOrNone,
     Seconds,
+    SecondsFrom0,
     Secret,
     SettingsBlock,
     Switch,
@@ -57,17 +58,39 @@ class ServerSettings(SettingsBlock):
         Field(description="origins such as https://app.example, or null for none"),
     ] = None
     max_request_bytes: Count = 8_000_000
+    max_header_bytes: Count = 32_768
+    connections: Count = 1000
+    header_s: Seconds = 10.0
+    body_s: Seconds = 60.0
+    idle_s: Seconds = 65.0
+    workers: Count = 1
     running: Count = 16
     waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
     per_minute: CountOrNone = None
     deadline_s: Seconds = 60.0
     shutdown_s: Seconds = 30.0
+    drain_s: SecondsFrom0 = 0.0
     batch: Count = 32
     reports: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 200
     reports_in: Literal["memory", "store"] = Field(
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+
+
+class JobSettings(SettingsBlock):
+    """Block `jobs:`: batches and jobs of `veridical serve`, and the webhook at the end of a job."""
+
+    running: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 4
+    max_batch: Count = 100
+    max_rows: Count = 10_000
+    max_open: Count = 100
+    kept_s: Seconds = 86_400.0
+    webhook_secret: Annotated[
+        Annotated[SecretStr, Field(min_length=16)] | None,
+        Field(description="a secret of 16 characters or more, or null for no webhooks"),
+    ] = None
+    webhook_private: Switch = False
 
 
 class TelemetrySettings(SettingsBlock):

@@ -37,6 +37,9 @@ CountOrNone = Annotated[
 Seconds = Annotated[
     StrictFloat, AllowInfNan(False), Field(gt=0, description="a number of seconds above 0")
 ]
+SecondsFrom0 = Annotated[
+    StrictFloat, AllowInfNan(False), Field(ge=0, description="a number of seconds from 0")
+]
 Bits = Annotated[
     StrictFloat, AllowInfNan(False), Field(ge=0, description="a number of bits from 0")
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
+from starlette.middleware.gzip import GZipMiddleware
 
 from veridical.interfaces.http import access, errors, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
@@ -29,6 +30,9 @@ Errors are problem documents (RFC 9457). With keys, send `Authorization: Bearer 
 too much to do the answer is 429 with `Retry-After`. `x-request-id` is in every answer, and in the
 logs; you may send your own.
 """
+
+COMPRESSED_FROM = 2048
+"""Bytes of an answer from which on it is compressed, if the client takes that; streams are not."""
 
 _EXPOSED = (
     "x-request-id",
@@ -81,6 +85,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
 
 
 def _add_middleware(app: FastAPI, service: Service) -> None:
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_FROM, compresslevel=5)
     app.add_middleware(RequestMiddleware, service=service)
     if service.settings.server.origins:
         from starlette.middleware.cors import CORSMiddleware
@@ -88,7 +93,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=service.settings.server.origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id", KEY_HEADER],
             expose_headers=_EXPOSED,
         )

@@ -16,6 +16,8 @@ from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
 from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.interfaces.http.compression import GZIP, decompressed, encoding_of
+from veridical.interfaces.http.disconnects import while_connected
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+CLIENT_LEFT = 499
+"""Status in logs and metrics of a request whose client left before the answer."""
+
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -69,7 +74,8 @@ class RequestMiddleware:
                 await refused(scope, receive, send)
             else:
                 limit = self._service.settings.server.max_request_bytes
-                await self._app(scope, _limited(receive, limit), send)
+                read = decompressed(scope, _limited(receive, limit), limit)
+                await while_connected(self._app, scope, read, send)
         except Exception as error:  # noqa: BLE001 -- the last line of defence
             self._service.failed("request", error)
             if not send.started:
@@ -77,7 +83,7 @@ class RequestMiddleware:
         finally:
             seconds = perf_counter() - started
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            event = Served(method, _route(scope), send.status, seconds)
+            event = Served(method, _route(scope), send.status or CLIENT_LEFT, seconds)
             self._service.telemetry.take(event)
 
     def _refused(self, scope: Scope) -> Response | None:
@@ -99,7 +105,7 @@ class RequestMiddleware:
                 challenge = {"www-authenticate": 'Bearer realm="veridical"'}
                 return errors.response(401, "no key that is known", hint, headers=challenge)
             scope["state"]["key"] = key
-        return self._too_large(headers)
+        return self._unreadable(headers)
 
     def _ours(self, headers: Headers) -> bool:
         """Return whether a request names this machine: no page can rebind its own name to us."""
@@ -132,7 +138,13 @@ class RequestMiddleware:
             return errors.response_of(error)
         return None
 
-    def _too_large(self, headers: Headers) -> Response | None:
+    def _unreadable(self, headers: Headers) -> Response | None:
+        if encoding_of(headers) not in {"", *GZIP}:
+            found = {"accept-encoding": "gzip"}
+            hint = "Send it plain, or compressed with gzip"
+            return errors.response(
+                415, "the encoding of the body is not known", hint, headers=found
+            )
         length = headers.get("content-length", "")
         limit = self._service.settings.server.max_request_bytes
         if length.isdecimal() and int(length[:20]) > limit:

@@ -52,9 +52,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_ANSWER_S = 1.0
-"""Part of the time for a shutdown that is left for writing answers."""
-
 
 class Service:
     """Parts of a running service; `start` before the first request, `stop` after the last."""
@@ -204,11 +201,11 @@ class Service:
         event = FactDecided(f"queue_{name}", decision.reason, refusal, seconds, decision.queue)
         self.telemetry.take(event)
 
-    def drain(self) -> None:
-        """Refuse new requests, and let accepted ones end in the time of a shutdown."""
+    def drain(self, seconds: float) -> None:
+        """Say that the service ends, and let accepted requests end in so many seconds."""
         self.draining = True
         for backend in self._backends:
-            backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
+            backend.hasten(max(0.1, seconds))
 
     async def stop(self) -> None:
         """Close everything that is open."""
