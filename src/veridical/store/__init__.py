@@ -3,6 +3,7 @@
 from veridical.store.cache import CacheTable
 from veridical.store.database import Store
 from veridical.store.feedback import FeedbackTable
+from veridical.store.jobs import ClaimedRow, JobTables, NewJob
 from veridical.store.location import default_url
 from veridical.store.memory import MemoryTables
 from veridical.store.memory_queue import MemoryQueue
@@ -13,9 +14,12 @@ from veridical.store.traces import TraceTables
 
 __all__ = [
     "CacheTable",
+    "ClaimedRow",
     "FeedbackTable",
+    "JobTables",
     "MemoryQueue",
     "MemoryTables",
+    "NewJob",
     "RateTable",
     "ReportTable",
     "Store",

@@ -121,6 +121,12 @@ class Store:
         return None if file is None else Path(f"{file}.waiting")
 
     @property
+    def exists(self) -> bool:
+        """True if there is a database already; a server has one."""
+        file = self._url.database if self._url.drivername == "sqlite" else None
+        return file is None or Path(file).exists()
+
+    @property
     def ready(self) -> bool:
         """True if this process has opened it, so that its tables are of this version."""
         return self._ready and self._process == os.getpid()

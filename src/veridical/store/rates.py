@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sqlalchemy import case, func, literal, select
+from sqlalchemy import case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from veridical.store.tables import rates
+from veridical.store.tables import clock, rates
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -33,7 +33,7 @@ class RateTable:
         machines with different ones count alike; the row is read and written at once.
         """
         with self._store.write() as connection:
-            now = _now(connection.dialect.name)
+            now = clock(connection)
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             until = _later(rates.c.full_until, now) + turn_s
             taken = dialect.insert(rates).values(key=key, full_until=now + turn_s)
@@ -50,10 +50,3 @@ class RateTable:
 
 def _later(one: ColumnElement[float], other: ColumnElement[float]) -> ColumnElement[float]:
     return case((one > other, one), else_=other)
-
-
-def _now(dialect: str) -> ColumnElement[Any]:
-    """Return the seconds since 1970 by the clock of the database."""
-    if dialect == "postgresql":
-        return func.extract("epoch", func.clock_timestamp())
-    return (func.julianday("now") - literal(2_440_587.5)) * literal(86_400.0)

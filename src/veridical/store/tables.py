@@ -16,11 +16,13 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    func,
+    literal,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
 metadata = MetaData(
     # Named, so that later migrations can drop or change them on either database.
@@ -83,6 +85,13 @@ reports = Table(
 def dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions
     """Return the module with the `insert` of this database."""
     return postgresql if connection.dialect.name == "postgresql" else sqlite
+
+
+def clock(connection: Connection) -> ColumnElement[Any]:
+    """Return the seconds since 1970 by the clock of the database."""
+    if connection.dialect.name == "postgresql":
+        return func.extract("epoch", func.clock_timestamp())
+    return (func.julianday("now") - literal(2_440_587.5)) * literal(86_400.0)
 
 
 def fetched(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.gzip import GZipMiddleware
 
-from veridical.interfaces.http import access, errors, operations, replies, routes
+from veridical.interfaces.http import access, errors, job_routes, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
@@ -40,6 +40,8 @@ _EXPOSED = (
     "x-veridical-outcome",
     "x-veridical-flagged",
     "x-veridical-failing",
+    "x-veridical-next",
+    "location",
 )
 
 
@@ -79,6 +81,7 @@ def create_app(
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
     app.include_router(routes.memory)
+    app.include_router(job_routes.jobs)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
     _add_proxy(app, service)

@@ -109,6 +109,10 @@ class MissingReportError(VeridicalError):
     """Error for a report that is not kept, not any more, or not for this key."""
 
 
+class MissingJobError(VeridicalError):
+    """Error for a job that is not there, or not of this project."""
+
+
 def document(
     status: int, detail: str, hint: str = "", errors: Sequence[FieldProblem] = ()
 ) -> dict[str, Any]:
@@ -143,7 +147,7 @@ def status_of(error: Exception) -> int:
     match error:
         case OverloadedError():
             return 429
-        case MissingReportError():
+        case MissingReportError() | MissingJobError():
             return 404
         case MissingExtraError():
             return 501

@@ -8,6 +8,7 @@ from veridical.core.assessment import Outcome
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.verdicts import Certainty, Status
 from veridical.interfaces.http.errors import KINDS, MEDIA_TYPE, Problem
+from veridical.jobs.documents import JobState
 from veridical.pipeline.reports.formats import FORMATS
 
 Schema = dict[str, Any]
@@ -95,6 +96,42 @@ REPORT = _document(
     ),
     claims={"type": "array", "items": CLAIM},
 )
+ROW_RESULT = _object(
+    "The result of a row: its report, or a problem in its place.",
+    id=_TEXT,
+)
+ROW_RESULT["oneOf"] = [
+    {"properties": {"report": REPORT}, "required": ["report"]},
+    {
+        "properties": {"error": {"$ref": "#/components/schemas/Problem"}},
+        "required": ["error"],
+    },
+]
+BATCH = _document(
+    "batch",
+    "A result for each row, in order.",
+    rows={"type": "array", "items": ROW_RESULT},
+)
+JOB = _document(
+    "job",
+    "The state of a job.",
+    id=_TEXT,
+    state={"enum": [state.value for state in JobState]},
+    progress=_object("Rows.", total=_COUNT, done=_COUNT, failed=_COUNT),
+    created=_TEXT,
+    finished=_TEXT_OR_NULL,
+    expires=_TEXT_OR_NULL,
+    webhook={
+        "anyOf": [
+            _object(
+                "The state of the webhook.",
+                state={"enum": ["pending", "delivered", "failed"]},
+                attempts=_COUNT,
+            ),
+            {"type": "null"},
+        ]
+    },
+)
 _OTHER_JSON = {"type": "object"}
 REPORT_IN_A_FORMAT: Schema = {
     "description": "The report.",
@@ -180,6 +217,29 @@ def answers(schema: Schema, says: str, *more: int, report: bool = False) -> dict
     """Return the possible answers of a route under `/v1`: a document, or a problem."""
     headers = {"headers": _REPORT_HEADERS} if report else {}
     found = {"description": says, "content": {"application/json": {"schema": schema}}, **headers}
+    return {200: found, **problems(*_ALWAYS, *more)}
+
+
+def accepted(schema: Schema, says: str, *more: int) -> dict[int | str, Any]:
+    """Return the possible answers of a route that stores work for later."""
+    found = answers(schema, says, *more)
+    headers = {"location": {"description": "Its address.", "schema": _TEXT}}
+    return {202: found.pop(200) | {"headers": headers}, **found}
+
+
+def nothing(says: str, *more: int) -> dict[int | str, Any]:
+    """Return the possible answers of a route without a document."""
+    return {204: {"description": says}, **problems(*_ALWAYS, *more)}
+
+
+def results(media_type: str, *more: int) -> dict[int | str, Any]:
+    """Return the possible answers of a route with a page of results."""
+    following = {"description": "`first` of the next page.", "schema": _COUNT}
+    found = {
+        "description": "A JSON object in each line: the result of a row.",
+        "content": {media_type: {"schema": ROW_RESULT}},
+        "headers": {"x-veridical-next": following},
+    }
     return {200: found, **problems(*_ALWAYS, *more)}
 
 

@@ -67,6 +67,40 @@ class CheckIn(Body):
     policy: PolicyIn = None
 
 
+class RowIn(Body):
+    """One answer of several."""
+
+    id: Id = Field(description="Yours, to know its result by.")
+    answer: Text = Field(description="What is checked; it may cite sources, as in `[S1]`.")
+    sources: SourcesIn
+    question: QuestionIn = None
+
+
+_ROWS: list[dict[str, Any]] = [
+    {"id": "a", "answer": "The bridge opened in 1998 [S1].", "sources": _SOURCES},
+    {"id": "b", "answer": "It has six lanes [S1].", "sources": _SOURCES},
+]
+
+
+class BatchIn(Body):
+    """Answers to be checked in one request."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rows": _ROWS}]})
+
+    rows: list[RowIn] = Field(
+        min_length=1, description="At most `jobs.max_batch` in a batch, `jobs.max_rows` in a job."
+    )
+    policy: PolicyIn = None
+
+
+class JobIn(BatchIn):
+    """Answers to be checked later."""
+
+    webhook: Annotated[StrictStr, Field(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="An https:// address that is told of the end of the job."
+    )
+
+
 class ClaimIn(Body):
     """One claim, taken as it stands."""
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from veridical.interfaces.http.service import Service
     from veridical.settings import Settings
-    from veridical.settings.service_blocks import ServerSettings
     from veridical.telemetry.otel import OtelSink
 
 MINUTE_S = 60.0
@@ -65,8 +64,8 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say that it ends, stop listening, answer accepted requests, end."""
         server = self._service.settings.server
-        self._service.drain(server.shutdown_s - 2 * reserve_s(server))
-        until = monotonic() + min(server.drain_s, _longest_drain_s(server))
+        self._service.drain(server.shutdown_s - 2 * server.reserve_s)
+        until = monotonic() + server.draining_s
         while monotonic() < until and not self._hurried:  # noqa: ASYNC110 -- a signal's handler sets it, outside of the loop
             await asyncio.sleep(_TICK_S)
         await super().shutdown(sockets)
@@ -110,19 +109,9 @@ def run(
         stop()
 
 
-def reserve_s(server: ServerSettings) -> float:
-    """Return the part of a shutdown for writing answers, and again for closing everything."""
-    return min(1.0, server.shutdown_s / 4)
-
-
-def _longest_drain_s(server: ServerSettings) -> float:
-    return server.shutdown_s - 3 * reserve_s(server)
-
-
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     server = settings.server
-    drain_s = min(server.drain_s, _longest_drain_s(server))
-    patience_s = server.shutdown_s - drain_s - reserve_s(server)
+    patience_s = server.shutdown_s - server.draining_s - server.reserve_s
     return uvicorn.Config(
         app,
         http=bounded_protocol(ConnectionLimits.of(server)),

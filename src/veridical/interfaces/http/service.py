@@ -17,6 +17,7 @@ from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.errors import OverloadedError
+from veridical.interfaces.http.job_worker import JobWorker, WorkerLimits
 from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from veridical.memory import RememberResult as Decided
     from veridical.pipeline.reports import Report
     from veridical.settings import Settings
-    from veridical.store import Store
+    from veridical.store import JobTables, Store
     from veridical.telemetry import Sink
     from veridical.verification.check_events import CheckWatcher
     from veridical.verification.scoring import Progress
@@ -72,6 +73,7 @@ class Service:
         self.draining = False
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
+        self.job_worker = self._new_job_worker()
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self.backend = self._shared(self._parts.backend)
@@ -123,6 +125,23 @@ class Service:
 
         return StoredReportCache(table, self.failed)
 
+    def _new_job_worker(self) -> JobWorker:
+        from veridical.interfaces.http.batch_checks import job_check
+        from veridical.interfaces.http.job_routes import webhook_rules
+        from veridical.interfaces.http.webhook_delivery import WebhookSender
+
+        jobs = self.settings.jobs
+        secret = jobs.webhook_secret
+        rules = webhook_rules(self)
+        return JobWorker(
+            lambda: self.job_tables if self.store.exists else None,
+            job_check(self),
+            WorkerLimits(jobs.running, jobs.kept_s),
+            busy=lambda: self.draining or self.admission.waiting > 0,
+            failed=self.failed,
+            sender=None if secret is None else WebhookSender(secret.get_secret_value(), rules),
+        )
+
     def _gauges(self) -> None:
         watch, admission = self.metrics.watch, self.admission
         watch("queue_depth", "Requests that wait for their turn.", lambda: admission.waiting)
@@ -134,6 +153,7 @@ class Service:
             "Queries that are in no batch yet.",
             lambda: 0 if batching is None else batching.waiting,
         )
+        watch("job_checks", "Checks of jobs under way.", lambda: self.job_worker.running)
         watch("facts_waiting", "Facts that wait in the memory's queue.", self._waiting)
         watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
 
@@ -159,6 +179,13 @@ class Service:
         return self._parts.memory
 
     @property
+    def job_tables(self) -> JobTables:
+        """Jobs in the database."""
+        from veridical.store import JobTables
+
+        return JobTables(self.store)
+
+    @property
     def text_model(self) -> TextModel | None:
         """Text model, if one is configured."""
         return self._parts.model
@@ -181,6 +208,7 @@ class Service:
                 raise
         if self.settings.hallucination.enabled:
             await anyio.to_thread.run_sync(self._open_gate)
+        self.job_worker.start()
         self.ready = True
 
     def _open_gate(self) -> None:
@@ -204,17 +232,25 @@ class Service:
     def drain(self, seconds: float) -> None:
         """Say that the service ends, and let accepted requests end in so many seconds."""
         self.draining = True
+        self.job_worker.halt()
         for backend in self._backends:
             backend.hasten(max(0.1, seconds))
 
     async def stop(self) -> None:
         """Close everything that is open."""
-        if self._worker is not None:
-            await anyio.to_thread.run_sync(self._worker.stop)
+        with anyio.move_on_after(self.settings.server.reserve_s):
+            await self._stop_workers()
         for parts in (self._parts, self._output_parts):
             if parts is not None:
                 with suppress(Exception):
                     parts.close()
+
+    async def _stop_workers(self) -> None:
+        """End the work beside the requests; what is left claimed is free a little later."""
+        with suppress(Exception):
+            await self.job_worker.stop()
+        if self._worker is not None:
+            await anyio.to_thread.run_sync(self._worker.stop, abandon_on_cancel=True)
 
     # --- work --------------------------------------------------------------------------------
 

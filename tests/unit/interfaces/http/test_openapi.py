@@ -40,6 +40,10 @@ EXAMPLES = settings(
 ROUTES = {
     "/v1/check": {"post"},
     "/v1/check/stream": {"post"},
+    "/v1/check/batch": {"post"},
+    "/v1/jobs": {"post"},
+    "/v1/jobs/{job_id}": {"get", "delete"},
+    "/v1/jobs/{job_id}/results": {"get"},
     "/v1/verify_claim": {"post"},
     "/v1/quotes": {"post"},
     "/v1/audit": {"post"},
@@ -111,7 +115,8 @@ def test_the_examples_of_the_description_work(opened: Open, upstream: str) -> No
                 shape = schema["components"]["schemas"].get(name, {})
                 for example in shape.get("examples", [content.get("example")]):
                     reply = await client.post(path, json=example)
-                    assert reply.status_code == 200, (path, reply.text)
+                    assert reply.is_success, (path, reply.text)
+                    assert str(reply.status_code) in methods["post"]["responses"]
 
     anyio.run(run)
 
