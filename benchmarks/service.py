@@ -43,10 +43,10 @@ from veridical import Settings, SyncVerifier
 from veridical.wiring.build import build_verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CLIENTS, CLAIMS, WORDS = 32, 10, 300
-LEAST, MOST_MS = 0.8, 3.0
+LEAST, MOST_MS = 0.9, 3.0
 LOAD_CLIENTS = 16
 SMALL = {
     "answer": "The bridge opened in 1998 [S1]. It has six lanes [S1].",
@@ -189,8 +189,13 @@ def latency(times: int, folder: Path) -> tuple[float, float]:
 # --- mixed load ------------------------------------------------------------------------------
 
 
-def mixed(minutes: float, folder: Path) -> tuple[Counter[str], list[int]]:
-    """Return how often each route answered what, and the service's memory over time, in kB."""
+def mixed(
+    minutes: float, folder: Path, beside: Callable[[str, float], None] | None = None
+) -> tuple[Counter[str], list[int]]:
+    """Return how often each route answered what, and the service's memory over time, in kB.
+
+    `beside` is called in a thread with the address and the time of the end.
+    """
     from jevcompat.mock import MockConfig, Running
 
     counts: Counter[str] = Counter()
@@ -211,7 +216,9 @@ def mixed(minutes: float, folder: Path) -> tuple[Counter[str], list[int]]:
         ) as (address, process),
     ):
         until = time.monotonic() + minutes * 60
-        with ThreadPoolExecutor(LOAD_CLIENTS) as pool:
+        with ThreadPoolExecutor(LOAD_CLIENTS + 1) as pool:
+            if beside is not None:
+                pool.submit(beside, address, until)
             jobs = [pool.submit(load, address, number, until) for number in range(LOAD_CLIENTS)]
             while time.monotonic() < until:
                 time.sleep(max(0.0, min(5.0, until - time.monotonic())))
@@ -292,9 +299,11 @@ def pace(chosen: argparse.Namespace, folder: Path) -> tuple[list[str], list[Requ
     ]
 
 
-def under_load(minutes: float, folder: Path) -> tuple[list[str], list[Requirement]]:
-    """Return what is to be said of the mixed load."""
-    counts, memory = mixed(minutes, folder)
+def under_load(
+    minutes: float, folder: Path, beside: Callable[[str, float], None] | None = None
+) -> tuple[list[str], list[Requirement]]:
+    """Return what is to be said of the mixed load; see `mixed`."""
+    counts, memory = mixed(minutes, folder, beside)
     bad = sum(n for name, n in counts.items() if not name.split()[-1].isdigit())
     crashed = sum(n for name, n in counts.items() if name.split()[-1].startswith("5"))
     settled = memory[len(memory) // 3 :]

@@ -41,6 +41,7 @@ class FieldProblem(BaseModel):
         description="Where: names of fields and numbers of items; a name of your own is `*`."
     )
     problem: str = Field(description="What: a short word such as `missing` or `string_type`.")
+    allowed: str = Field(description="What is allowed there; never text from the request.")
 
 
 class Problem(BaseModel):
@@ -191,6 +192,39 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _http)
 
 
+_ALLOWED = {
+    "missing": "a value: the field is required",
+    "extra_forbidden": "only the fields that /openapi.json names",
+    "string_type": "a text",
+    "string_too_short": "a text of {min_length} characters or more",
+    "string_too_long": "a text of {max_length} characters or fewer",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a number other than NaN and the infinities",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "{ge} or more",
+    "less_than": "less than {lt}",
+    "less_than_equal": "{le} or less",
+    "literal_error": "{expected}",
+    "enum": "{expected}",
+    "too_short": "{min_length} items or more",
+    "too_long": "{max_length} items or fewer",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "json_invalid": "JSON",
+}
+"""Descriptions of what is allowed, by type of error; their values come from our schemas."""
+
+
+def allowed_by(kind: str, context: Mapping[str, Any]) -> str:
+    """Return what is allowed in place of a value with an error."""
+    return _ALLOWED.get(kind, "a value of the kind that /openapi.json names").format_map(context)
+
+
 async def _ours(_request: Request, error: Exception) -> JSONResponse:
     return response_of(error)
 
@@ -198,7 +232,11 @@ async def _ours(_request: Request, error: Exception) -> JSONResponse:
 async def _invalid(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- for mypy; FastAPI dispatches by type
     found = [
-        FieldProblem(place=_place(detail["loc"]), problem=str(detail["type"]))
+        FieldProblem(
+            place=_place(detail["loc"]),
+            problem=str(detail["type"]),
+            allowed=allowed_by(detail["type"], detail.get("ctx", {})),
+        )
         for detail in error.errors()[:50]
     ]
     hint = "See /openapi.json for the shape of requests, and send application/json"
@@ -207,7 +245,9 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 
 def _place(loc: Sequence[str | int]) -> list[str | int]:
     """Return the place without names that are the request's own, such as ids of sources."""
-    known = {"body", "query", "path", "header", *_fields()}
+    if loc[0] in {"query", "path", "header"}:  # only parameters of ours are looked at
+        return list(loc[:2])
+    known = {"body", *_fields()}
     return [part if isinstance(part, int) or part in known else "*" for part in loc]
 
 

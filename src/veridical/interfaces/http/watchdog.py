@@ -58,12 +58,13 @@ class Watchdog:
             self._writer.send(bytes([signal.SIGTERM]))
 
     def _run(self) -> None:
-        while received := self._reader.recv(1):
-            if received[0] in _ENDING:
-                sleep(max(0.0, self._seconds - FLUSH_S))
-                self._say()
-                self._end(EXIT_CODE)
-                return
+        with self._reader:
+            while received := self._reader.recv(1):
+                if received[0] in _ENDING:
+                    sleep(max(0.0, self._seconds - FLUSH_S))
+                    self._say()
+                    self._end(EXIT_CODE)
+                    return
 
     def _say(self) -> None:
         """Log the end and flush, in a thread: a lock that is held must not stop the end."""
