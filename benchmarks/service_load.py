@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from _common import Page, Requirement, publish, table
-from service import SMALL, Client, resident_kb, serving, under_load, wait_until_ready
+from service import SMALL, Client, serving, under_load, wait_until_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
