@@ -211,7 +211,8 @@ def _rejected(result: GateResult) -> RememberResult:
             "the evidence of the fact opposes it", hint="Correct the fact, or its sources"
         )
     else:
-        gap = f", gap {found.gap_bits:.2f} bits" if found and found.gap_bits is not None else ""
+        bits = found.budget_gap_bits if found else None
+        gap = "" if bits is None else f", budget gap {bits:.2f} bits"
         error = FactNotGrounded(
             f"the evidence of the fact does not carry it ({decision.reason}{gap})",
             hint="Pass evidence that states it, or state it with less confidence",

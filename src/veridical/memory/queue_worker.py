@@ -161,4 +161,4 @@ def _retried(row: Row, result: GateResult) -> tuple[str, Settled]:
 def conflicts(result: GateResult) -> list[tuple[str, str]]:
     """Return links to the facts in memory that a fact contradicts."""
     found = result.verification.conflicts if result.verification else ()
-    return [(CONTRADICTS, each.fact) for each in found]
+    return [(CONTRADICTS, each.fact_id) for each in found]

@@ -71,7 +71,7 @@ class Provenance:
 class Conflict:
     """Stored fact that contradicts the new one, with the smaller P of both directions."""
 
-    fact: str
+    fact_id: str
     probability: float
 
 
@@ -93,7 +93,7 @@ class Verification:
     p0: float | None
     required_bits: float | None
     observed_bits: float | None
-    gap_bits: float | None
+    budget_gap_bits: float | None
     backend: str
     model: str
     fingerprint: str
@@ -188,7 +188,7 @@ class Pending:
     the number of attempts so far. A given-up fact waits for `verify_pending(early=True)`.
     """
 
-    fact: str
+    fact_id: str
     reason: str
     attempts: int
     due: datetime
@@ -202,7 +202,7 @@ class FactRejection:
 
     number: int
     created: datetime
-    fact: str | None
+    fact_id: str | None
     fact_hash: str
     length: int
     sources: int
@@ -214,7 +214,7 @@ class FactRejection:
     confidence: float
     p1: float | None
     p0: float | None
-    gap_bits: float | None
+    budget_gap_bits: float | None
 
 
 @dataclass(frozen=True, slots=True)

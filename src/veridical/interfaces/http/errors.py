@@ -72,6 +72,9 @@ class Problem(BaseModel):
     errors: list[FieldProblem] = Field(description="One for each field that is wrong.")
 
 
+_RENAMED = {"about": "entities"}
+"""Names of fields of requests, by the name that they had before 0.1.0."""
+
 KINDS: dict[int, tuple[str, str]] = {
     400: ("bad-request", "The request is malformed"),
     401: ("unauthenticated", "A key is needed"),
@@ -194,7 +197,9 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
         FieldProblem(place=_place(detail["loc"]), problem=str(detail["type"]))
         for detail in error.errors()[:50]
     ]
+    renamed = {str(detail["loc"][-1]) for detail in error.errors()} & _RENAMED.keys()
     hint = "See /openapi.json for the shape of requests, and send application/json"
+    hint = ". ".join([*(f"`{old}` is called `{_RENAMED[old]}`" for old in sorted(renamed)), hint])
     return response(422, "the request has another shape than it should", hint, errors=found)
 
 

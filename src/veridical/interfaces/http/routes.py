@@ -355,12 +355,12 @@ async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
     from veridical.memory import FactOutcome
     from veridical.memory.documents import remembered_document
 
-    about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
+    entities = [each if isinstance(each, str) else (each.role, each.name) for each in body.entities]
     work = partial(
         service.remember,
         body.text,
         _sources(body.sources),
-        about=about,
+        entities=entities,
         relation=body.relation,
         confidence=body.confidence,
         tier=body.tier,
@@ -389,7 +389,7 @@ async def recall(
     from veridical.memory.documents import facts_document
 
     def find() -> dict[str, Any]:
-        found = service.memory.facts(text=text, entity=entity or (), limit=limit)
+        found = service.memory.facts(text=text, entities=entity or (), limit=limit)
         return facts_document(found)
 
     return _json(await anyio.to_thread.run_sync(find))

@@ -176,14 +176,14 @@ class FactIn(Body):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"text": "The bridge has eight lanes.", "sources": _SOURCES, "about": ["bridge"]}
+                {"text": "The bridge has eight lanes.", "sources": _SOURCES, "entities": ["bridge"]}
             ]
         }
     )
 
     text: Text = Field(description="One assertion.")
     sources: SourcesIn | None = None
-    about: list[EntityIn | Id] = Field(
+    entities: list[EntityIn | Id] = Field(
         default=[], max_length=100, description="Entities that it is about."
     )
     relation: Id | None = Field(default=None, description="How the entities are related.")

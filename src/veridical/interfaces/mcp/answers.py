@@ -86,11 +86,11 @@ class ClaimAnswer(Output):
     rule: str = Field(description="What decided.")
     p1: Number | None = Field(description="P(claim | evidence); null if not measured.")
     p0: Number | None = Field(description="The same without the cited evidence.")
-    gap_bits: Number | None = Field(description="Bits of evidence that are missing.")
+    budget_gap_bits: Number | None = Field(description="Bits of evidence that are missing.")
     unmeasured: str | None = Field(description="Why there is no p1.")
     phantom_citations: Names = Field(description="Cited ids that do not exist.")
     evidence: list[EvidenceAnswer] = Field(max_length=MOST_PIECES)
-    do: str | None = Field(description="What to do about it.")
+    suggested_action: str | None = Field(description="What to do about it.")
 
 
 class CheckAnswer(Output):
@@ -108,7 +108,7 @@ class CheckAnswer(Output):
         description="P(every checked claim is supported); null if that is unknown."
     )
     claims: list[ClaimAnswer] = Field(max_length=MOST_CLAIMS)
-    claims_left_out: int = Field(description="Claims that are not shown here.")
+    claims_not_shown: int = Field(description="Claims that are not shown here.")
 
 
 class QuoteAnswer(Output):
@@ -150,7 +150,7 @@ class Audited(Output):
     rule: str | None
     first_error: str | None = Field(description="The first step that does not hold.")
     undetermined: int = Field(description="Steps that could not be measured.")
-    answer: str | None = Field(
+    post_hoc: str | None = Field(
         description="derivable, not_derivable, derives_something_else, undetermined; "
         "null if there was no answer"
     )
@@ -163,9 +163,9 @@ class Remembering(Output):
     outcome: str = Field(description="stored, queued, rejected or failed")
     reason: str
     confidence: Number = Field(description="What is left of the stated confidence, from 0 to 1.")
-    id: str | None = Field(description="The id of the fact; null if it was not stored.")
-    waits: bool = Field(description="Whether it waits to be verified again.")
-    contradicts: Names = Field(description="Ids of remembered facts that contradict it.")
+    fact_id: str | None = Field(description="The id of the fact; null if it was not stored.")
+    pending: bool = Field(description="Whether it waits to be verified again.")
+    conflicts: Names = Field(description="Ids of remembered facts that contradict it.")
 
 
 class RecalledFact(Output):
@@ -175,7 +175,7 @@ class RecalledFact(Output):
     text: Cut
     state: str
     confidence: Number
-    about: Names
+    entities: Names
     sources: Names
     created: str
 
@@ -203,7 +203,7 @@ def checked(report: Report) -> CheckAnswer:
         claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
         probability_grounded=report.summary.probability_grounded,
         claims=[claim(verdict) for verdict in shown],
-        claims_left_out=len(urgent) - len(shown),
+        claims_not_shown=len(urgent) - len(shown),
     )
 
 
@@ -228,15 +228,15 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         rule=verdict.rule,
         p1=supported_probability(verdict.p1),
         p0=supported_probability(verdict.p0),
-        gap_bits=verdict.budget.gap_bits,
+        budget_gap_bits=verdict.budget.budget_gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
         evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
-        do=_do(verdict),
+        suggested_action=_action(verdict),
     )
 
 
-def _do(verdict: Verdict) -> str | None:
+def _action(verdict: Verdict) -> str | None:
     """Return the action for a claim; for an unsure one, to look first."""
     action = row_of(verdict).action
     if not verdict.please_look:
@@ -284,7 +284,7 @@ def audited(audit: TraceAudit) -> Audited:
         rule=None if overall is None else overall.rule,
         first_error=None if first is None else first.id,
         undetermined=audit.undetermined,
-        answer=None if post_hoc is None else post_hoc.verdict.value,
+        post_hoc=None if post_hoc is None else post_hoc.verdict.value,
         steps=[
             AuditedStep(
                 id=step.id,
@@ -304,9 +304,9 @@ def remembering(done: RememberResult) -> Remembering:
         outcome=done.outcome.value,
         reason=done.reason,
         confidence=float(done.confidence),
-        id=None if done.fact is None else done.fact.id,
-        waits=done.pending,
-        contradicts=[conflict.fact for conflict in done.conflicts][:MOST_NAMES],
+        fact_id=None if done.fact is None else done.fact.id,
+        pending=done.pending,
+        conflicts=[conflict.fact_id for conflict in done.conflicts][:MOST_NAMES],
     )
 
 
@@ -322,7 +322,7 @@ def _fact(fact: Fact) -> RecalledFact:
         text=fact.text,
         state=fact.state.value,
         confidence=float(fact.confidence),
-        about=list(fact.entities[:MOST_NAMES]),
+        entities=list(fact.entities[:MOST_NAMES]),
         sources=sources[:MOST_NAMES],
         created=fact.created.isoformat(),
     )

@@ -71,10 +71,10 @@ class GroundQuotes(Arguments):
     quotes: list[str] = Field(
         min_length=1,
         max_length=MOST_QUOTES,
-        description="Passages that are said to stand in the source.",
+        description="Passages that are said to stand in the transcript.",
         examples=[["It carries eight lanes."]],
     )
-    source: Text = Field(
+    transcript: Text = Field(
         description="The text that they are said to stand in.",
         examples=["The bridge opened in 1998. It carries eight lanes."],
     )
@@ -116,12 +116,12 @@ class AuditTrace(Arguments):
 class Remember(Arguments):
     """Arguments of `remember`."""
 
-    fact: Text = Field(
+    text: Text = Field(
         description="One assertion, a whole sentence that can be read on its own.",
         examples=["The bridge carries eight lanes."],
     )
     sources: Sources
-    about: list[str] = Field(
+    entities: list[str] = Field(
         default_factory=list, description="What it is about: names.", examples=[["bridge"]]
     )
     confidence: Probability | None = Field(
@@ -135,10 +135,10 @@ class Remember(Arguments):
 class Recall(Arguments):
     """Arguments of `recall`."""
 
-    words: str | None = Field(
+    text: str | None = Field(
         default=None, description="Words that a fact has, all of them.", examples=["bridge lanes"]
     )
-    about: list[str] = Field(
+    entities: list[str] = Field(
         default_factory=list, description="Names that it is about, all of them."
     )
     limit: int = Field(default=10, ge=1, le=MOST_FACTS, description="At most so many facts.")

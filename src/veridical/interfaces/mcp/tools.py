@@ -130,7 +130,7 @@ class Toolbox:
         """Look quotes up."""
         speaker = tuple(given.speaker) or None
         look = partial(
-            ground_quotes, given.quotes, given.source, strict=given.strict, speaker=speaker
+            ground_quotes, given.quotes, given.transcript, strict=given.strict, speaker=speaker
         )
         return answers.grounded(await anyio.to_thread.run_sync(look))
 
@@ -152,9 +152,9 @@ class Toolbox:
         """Remember a fact; it is verified first, whatever else stores facts unverified."""
         memory = await self._opened()
         done = await memory.aremember(
-            given.fact,
+            given.text,
             given.sources,
-            about=given.about,
+            entities=given.entities,
             confidence=given.confidence,
             tier=given.tier,
         )
@@ -164,7 +164,9 @@ class Toolbox:
         """Recall facts."""
         memory = await self._opened()
         # One more than is shown: are there more?
-        find = partial(memory.facts, text=given.words, entity=given.about, limit=given.limit + 1)
+        find = partial(
+            memory.facts, text=given.text, entities=given.entities, limit=given.limit + 1
+        )
         return answers.recalled(await anyio.to_thread.run_sync(find), given.limit)
 
     async def _opened(self) -> Memory:
@@ -191,7 +193,7 @@ _CHECK = _described(
     " say and what to do: correct those that are sure, and check again; of those that are unsure,"
     " read the evidence yourself first. An outcome of undetermined or"
     " nothing_to_check is not a pass."
-    f" At most {answers.MOST_CLAIMS} claims are shown; claims_left_out counts the others.",
+    f" At most {answers.MOST_CLAIMS} claims are shown; claims_not_shown counts the others.",
     arguments.Check,
 )
 _VERIFY = _described(

@@ -126,7 +126,7 @@ def _figures(verdict: Verdict) -> dict[str, str]:
         "certainty": verdict.certainty.value,
         "p1": _supported(verdict.p1),
         "p0": _supported(verdict.p0),
-        "budget_gap_bits": _figure(verdict.budget.gap_bits),
+        "budget_gap_bits": _figure(verdict.budget.budget_gap_bits),
     }
 
 

@@ -93,7 +93,7 @@ def test_check_shows_what_is_flagged_first(tmp_path: Path) -> None:
     first, second = found["claims"]
     assert (first["status"], second["status"]) == ("contradicted", "supported")
     assert first["evidence"][0]["source"] == "S1"
-    assert first["do"] == "Correct the claim to what the evidence says"
+    assert first["suggested_action"] == "Correct the claim to what the evidence says"
 
 
 def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path: Path) -> None:
@@ -106,7 +106,9 @@ def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path
     assert [claim["certainty"] for claim in found["claims"]] == ["sure", "unsure", "sure"]
     assert (found["claims_flagged"], found["claims_flagged_surely"]) == (2, 1)
     assert found["claims_failing"] == 1
-    assert found["claims"][1]["do"].startswith("Not sure: look at the evidence yourself.")
+    assert found["claims"][1]["suggested_action"].startswith(
+        "Not sure: look at the evidence yourself."
+    )
     assert 0 < found["probability_grounded"] < 0.05
     for fail_on, failing in (("any", 2), ("sure", 1), ("contradicted", 1)):
         chosen = call(tmp_path, "check", given | {"fail_on": fail_on}, doubtful).structured_content
@@ -130,7 +132,7 @@ def test_a_claim_may_cite_what_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_quotes_are_found_where_they_stand(tmp_path: Path) -> None:
-    given = {"quotes": ["eight lanes", "nine lanes"], "source": SOURCES["S1"]}
+    given = {"quotes": ["eight lanes", "nine lanes"], "transcript": SOURCES["S1"]}
     found = call(tmp_path, "ground_quotes", given).structured_content
     assert (found["accepted"], found["rejected"]) == (1, 1)
     start, end = found["quotes"][0]["start"], found["quotes"][0]["end"]
@@ -143,24 +145,24 @@ def test_the_first_step_that_does_not_hold_is_named(tmp_path: Path) -> None:
     audit = found.structured_content
     assert (audit["soundness"], audit["first_error"]) == ("INVALID", "step2")
     assert [step["label"] for step in audit["steps"]] == ["ENTAILED", "CONTRADICTED"]
-    assert audit["answer"] is not None
+    assert audit["post_hoc"] is not None
 
 
 @pytest.mark.spec("SPEC-08.15")
 def test_a_fact_is_remembered_only_if_its_sources_carry_it(tmp_path: Path) -> None:
     async def use(client: Client) -> Json:
-        kept = {"fact": "It opened in 1998.", "sources": SOURCES, "about": ["bridge"]}
-        wrong = {"fact": "It has six lanes.", "sources": SOURCES, "about": ["bridge"]}
+        kept = {"text": "It opened in 1998.", "sources": SOURCES, "entities": ["bridge"]}
+        wrong = {"text": "It has six lanes.", "sources": SOURCES, "entities": ["bridge"]}
         done = [
             (await client.call_tool("remember", one)).structured_content for one in (kept, wrong)
         ]
-        found = await client.call_tool("recall", {"about": ["bridge"]})
+        found = await client.call_tool("recall", {"entities": ["bridge"]})
         return done, found.structured_content
 
     (kept, wrong), found = using(tmp_path, use)
     assert (kept["outcome"], wrong["outcome"]) == ("stored", "rejected")
-    assert wrong["id"] is None
-    assert [fact["id"] for fact in found["facts"]] == [kept["id"]]
+    assert wrong["fact_id"] is None
+    assert [fact["id"] for fact in found["facts"]] == [kept["fact_id"]]
     assert found["facts"][0]["sources"] == ["S1"]
     assert not found["more"]
 
@@ -170,7 +172,7 @@ def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
     given = {"answer": "\n\n".join(claims), "sources": {"S1": "word " * 2000}}
     found = call(tmp_path, "check", given).structured_content
     assert len(found["claims"]) == answers.MOST_CLAIMS
-    assert found["claims_left_out"] == 5
+    assert found["claims_not_shown"] == 5
     text = found["claims"][0]["text"]
     assert len(text) < answers.MOST_CHARACTERS + 40
     assert text.endswith("more characters)")
@@ -185,7 +187,7 @@ def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
         ("check", {"answer": SECRET_TEXT, "sources": {"S1": ""}}, "source 'S1' is empty"),
         ("check", {"answer": SECRET_TEXT, "sources": SOURCES, "how": 1}, "how: "),
         ("verify_claim", {"claim": SECRET_TEXT, "sources": SOURCES, "confidence": 2}, "confidence"),
-        ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "source": SECRET_TEXT}, "quotes.1: "),
+        ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "transcript": SECRET_TEXT}, "quotes.1: "),
         ("audit_trace", {"steps": [{"claims": SECRET_TEXT}], "sources": SOURCES}, "steps.0: "),
         ("recall", {"limit": 1000}, "limit: "),
         ("forget", {}, "there is no such tool"),
