@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
     from veridical.core.measurements import BackendInfo
     from veridical.core.verdicts import Verdict
+    from veridical.memory import RememberResult
     from veridical.quotes.grounding import QuoteMatch
 
 
@@ -217,6 +218,18 @@ def verified(
         unmeasured=_unmeasured([verdict]),
         flags=_flags([verdict]),
         overall_confidence=supported_probability(verdict.p1),
+    )
+
+
+def fact_decided(done: RememberResult, seconds: float) -> FactDecided:
+    """Return the event of a fact that was handed to a memory."""
+    refusal = getattr(done.error, "status", None)
+    return FactDecided(
+        done.outcome.value,
+        done.reason,
+        None if refusal is None else str(refusal),
+        seconds,
+        done.pending,
     )
 
 

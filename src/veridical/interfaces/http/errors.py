@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from veridical.errors import (
     StoreError,
     VeridicalError,
 )
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.telemetry import request_id
 
 if TYPE_CHECKING:
@@ -89,20 +89,6 @@ KINDS: dict[int, tuple[str, str]] = {
     501: ("not-installed", "A part is not installed"),
     503: ("unavailable", "A part is not available"),
 }
-
-
-class OverloadedError(Exception):
-    """Error for a request without room; `retry_after_s` is the time to wait."""
-
-    def __init__(self, reason: str, retry_after_s: float) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.retry_after_s = retry_after_s
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Header with the time to wait, in whole seconds."""
-        return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
 
 
 class MissingReportError(VeridicalError):

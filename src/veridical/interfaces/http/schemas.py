@@ -34,6 +34,15 @@ SourcesIn = Annotated[
         min_length=1,
     ),
 ]
+
+
+def plain_sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `SourcesIn`
+    """Return sources in a shape that the verifier takes."""
+    if given is None or isinstance(given, dict):
+        return given
+    return [each if isinstance(each, str) else each.model_dump() for each in given]
+
+
 PolicyIn = Annotated[
     PolicySettings | None,
     Field(description="Thresholds and limits for this request; what is left out is configured."),

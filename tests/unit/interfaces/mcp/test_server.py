@@ -24,6 +24,7 @@ from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox
 from veridical.settings import Settings
+from veridical.telemetry.prometheus import PrometheusSink
 from veridical.testing import FakeBackend, fake_estimate
 
 NAMES = ["check", "verify_claim", "ground_quotes", "audit_trace", "remember", "recall"]
@@ -205,7 +206,7 @@ def test_wrong_arguments_are_a_tool_s_error_without_text(
 def test_a_failure_of_ours_is_a_tool_s_error_and_its_text_is_nowhere(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken(_: object) -> answers.Output:
+    async def broken(_given: object, _progress: object) -> answers.Output:
         raise RuntimeError(SECRET_TEXT)
 
     async def use() -> Json:
@@ -267,3 +268,93 @@ def test_a_trace_is_audited_by_one_text_model_for_all_calls() -> None:
         server.shutdown()
         server.server_close()
     assert len(asked) == 1
+
+
+def test_a_call_reports_its_progress_to_a_client_that_asks(tmp_path: Path) -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    async def told(done: float, total: float | None, _message: str | None) -> None:
+        seen.append((done, total))
+
+    async def use(client: Client) -> Json:
+        answer = " ".join(f"The bridge opened in {1900 + n}." for n in range(200))
+        given = {"answer": answer, "sources": SOURCES}
+        return await client.call_tool("check", given, progress_callback=told)
+
+    assert not using(tmp_path, use).is_error
+    assert seen
+    assert all(done <= (total or 0) for done, total in seen)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [SOURCES, [{"id": "S1", "text": SOURCES["S1"]}], [SOURCES["S1"]]],
+    ids=["by id", "objects", "texts"],
+)
+def test_sources_have_the_shapes_that_the_service_accepts(tmp_path: Path, sources: Json) -> None:
+    done = call(tmp_path, "check", {"answer": "The bridge opened in 1998.", "sources": sources})
+    assert done.structured_content["outcome"] == "grounded"
+
+
+def test_quotes_by_key_keep_their_keys(tmp_path: Path) -> None:
+    given = {
+        "quotes": {"sleep": ["eight lanes"], "mood": ["six lanes"]},
+        "transcript": SOURCES["S1"],
+    }
+    found = call(tmp_path, "ground_quotes", given).structured_content["quotes"]
+    assert [(each["key"], each["accepted"]) for each in found] == [("sleep", True), ("mood", False)]
+
+
+def test_a_step_may_be_a_text_or_have_an_id(tmp_path: Path) -> None:
+    steps = ["The bridge opened in 1998.", {"id": "so", "claim": "It opened in 1998."}]
+    found = call(tmp_path, "audit_trace", {"steps": steps, "sources": SOURCES}).structured_content
+    assert [step["id"] for step in found["steps"]] == ["step1", "so"]
+
+
+def test_every_field_of_a_result_is_explained(tmp_path: Path) -> None:
+    async def use(client: Client) -> Json:
+        return (await client.list_tools()).tools
+
+    def unexplained(schema: Json, where: str) -> list[str]:
+        parts = {where: schema, **{f"{where}/{k}": v for k, v in schema.get("$defs", {}).items()}}
+        return [
+            f"{part}.{name}"
+            for part, model in parts.items()
+            for name, field in model.get("properties", {}).items()
+            if not field.get("description")
+        ]
+
+    tools = using(tmp_path, use)
+    assert [each for tool in tools for each in unexplained(tool.output_schema, tool.name)] == []
+
+
+def test_calls_are_counted(tmp_path: Path) -> None:
+    metrics = PrometheusSink()
+
+    async def run() -> None:
+        toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge), sinks=[metrics])
+        async with Client(build_server(toolbox.tools)) as client:
+            for name, given in CALLS.items():
+                await client.call_tool(name, given)
+        toolbox.close()
+
+    anyio.run(run)
+    text = metrics.text().decode()
+    for line in (
+        'veridical_checks_total{operation="check",outcome="grounded"} 1.0',
+        'veridical_checks_total{operation="verify_claim",outcome="grounded"} 1.0',
+        'veridical_quotes_total{outcome="accepted"} 1.0',
+        'veridical_facts_total{outcome="stored"} 1.0',
+    ):
+        assert line in text
+    assert "veridical_audits_total{" in text
+
+
+CALLS: dict[str, Json] = {
+    "check": {"answer": "The bridge opened in 1998.", "sources": SOURCES},
+    "verify_claim": {"claim": "The bridge opened in 1998.", "sources": SOURCES},
+    "ground_quotes": {"quotes": ["eight lanes"], "transcript": SOURCES["S1"]},
+    "audit_trace": {"steps": ["The bridge opened in 1998."], "sources": SOURCES},
+    "remember": {"text": "The bridge opened in 1998.", "sources": SOURCES},
+}
