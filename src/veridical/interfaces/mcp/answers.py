@@ -102,7 +102,7 @@ class CheckAnswer(Output):
     claims_checked: int
     claims_flagged: int
     claims_flagged_surely: int = Field(description="Those of which the verdict is sure.")
-    claims_failing: int = Field(description="Those that fail under fail_on: correct them.")
+    failing: int = Field(description="Those that fail under fail_on: correct them.")
     claims_undetermined: int
     probability_grounded: Number | None = Field(
         description="P(every checked claim is supported); null if that is unknown."
@@ -199,7 +199,7 @@ def checked(report: Report) -> CheckAnswer:
         claims_checked=report.summary.claims_checked,
         claims_flagged=len(report.flagged),
         claims_flagged_surely=report.summary.flagged.sure,
-        claims_failing=len(report.failing),
+        failing=len(report.failing),
         claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
         probability_grounded=report.summary.probability_grounded,
         claims=[claim(verdict) for verdict in shown],
@@ -238,7 +238,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
 
 def _action(verdict: Verdict) -> str | None:
     """Return the action for a claim; for an unsure one, to look first."""
-    action = row_of(verdict).action
+    action = row_of(verdict).suggested_action
     if not verdict.please_look:
         return action
     look = "Not sure: look at the evidence yourself"
