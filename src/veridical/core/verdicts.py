@@ -168,6 +168,6 @@ def row_of(verdict: Verdict) -> StatusRow:
     """
     row = STATUS_TABLE[verdict.status]
     if not verdict.checked:
-        return replace(row, gap_type=None, step_label=None, action=None)
+        return replace(row, gap_type=None, step_label=None, suggested_action=None)
     refined = (NOTED_ROWS.get((verdict.status, note)) for note in verdict.notes)
     return next((entry for entry in refined if entry), row)

@@ -165,7 +165,13 @@ class FactWriter:
         changes = decided(decision, result.verification)
         if decision.refusal is not None:
             note = rejection_row(
-                fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
+                fact.text,
+                goal,
+                fact.stated_confidence,
+                len(evidence),
+                result,
+                origin="promote",
+                fact=fact.id,
             )
             logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
             if fact.state is FactState.QUEUED:  # it was never accepted

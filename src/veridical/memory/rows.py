@@ -46,7 +46,7 @@ LONGEST_NAME = 500
 """Limit of a name in characters: of an entity, a role, a relation or a source."""
 
 _LONGEST_WORD = 100
-_FIELDS = {"fact": "fact_id", "gap_bits": "budget_gap_bits"}
+_FIELDS = {"fact": "fact_id", "gap_bits": "budget_gap_bits", "stated": "stated_confidence"}
 """Names of fields by the name in the database: a column, or a key of an older JSON column."""
 
 _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
@@ -260,7 +260,7 @@ def to_fact(row: Mapping[str, Any]) -> Fact:
         tier=Tier(row["tier"]),
         state=FactState(row["state"]),
         reason=row["reason"],
-        stated=row["stated"],
+        stated_confidence=row["stated"],
         confidence=row["confidence"],
         provenance=tuple(
             Provenance(each["source"], each["hash"], each["span_start"], each["span_end"])

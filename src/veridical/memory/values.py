@@ -109,7 +109,7 @@ class Verification:
 class Fact:
     """Remembered fact: a relation between entities, expressed in a text.
 
-    `stated` is its stated confidence (None: not stated), `confidence` the supported part of it.
+    `stated_confidence` is None if none was stated, `confidence` is the supported part of it.
     `reason` is the rule that decided its `state`. Valid from `valid_from` until before `valid_to`,
     and not at all once `retracted`.
     """
@@ -121,7 +121,7 @@ class Fact:
     tier: Tier
     state: FactState
     reason: str
-    stated: float | None
+    stated_confidence: float | None
     confidence: float
     provenance: tuple[Provenance, ...]
     created: datetime
@@ -210,7 +210,7 @@ class FactRejection:
     reason: str
     origin: str
     tier: Tier
-    stated: float | None
+    stated_confidence: float | None
     confidence: float
     p1: float | None
     p0: float | None

@@ -416,6 +416,24 @@ def test_the_database_has_a_row_for_each_part_of_a_fact(memory: Memory, tmp_path
     connection.close()
 
 
+def test_facts_written_under_older_names_are_read(memory: Memory, tmp_path: Path) -> None:
+    old = memory.remember("The old bridge is red today", EVIDENCE).fact
+    new = memory.remember("The old bridge is blue today", EVIDENCE).fact
+    assert old is not None
+    assert new is not None
+    with sqlite3.connect(tmp_path / "memory.db") as database:
+        for name, before in (("budget_gap_bits", "gap_bits"), ("fact_id", "fact")):
+            database.execute(
+                "update memory_facts set verification = replace(verification, ?, ?)",
+                (f'"{name}"', f'"{before}"'),
+            )
+        assert database.execute(
+            "select count(*) from memory_facts where verification like '%\"fact\": %'"
+        ).fetchone() == (1,)
+    assert memory.get(new.id) == new
+    assert memory.get(old.id) == old
+
+
 def test_a_gate_goes_by_the_policy_of_its_verifier() -> None:
     backend = FakeBackend(lambda _: fake_estimate(0.97))
     policy = Policy(gap_threshold_bits=0.5, target_confidence=0.8)

@@ -52,7 +52,7 @@ def facts_table(facts: Sequence[Fact], empty: str) -> Callable[[Console], None]:
 
 def matches_table(matches: Sequence[Match]) -> Callable[[Console], None]:
     """Return a printer of facts as a table, with their similarity to the query."""
-    heads = ("id", "alike", "state", "conf", "tier", "entities", "fact")
+    heads = ("id", "similarity", "state", "conf", "tier", "entities", "fact")
     rows = [_cells(each.fact) for each in matches]
     cells = [
         (row[0], f"{each.similarity:.2f}", *row[1:])
@@ -73,7 +73,7 @@ def _facts(
         if not rows:
             console.print(empty)
             return
-        console.print(_table(heads, rows, right={"conf", "alike"}))
+        console.print(_table(heads, rows, right={"conf", "similarity"}))
         console.print(_count(len(rows), "fact"))
 
     return show
@@ -86,7 +86,7 @@ def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
         ("fact", fact.text),
         ("id", fact.id),
         ("state", f"{_state(fact)} ({fact.reason})"),
-        ("confidence", f"{fact.confidence:.2f}, stated {_number(fact.stated)}"),
+        ("confidence", f"{fact.confidence:.2f}, stated {_number(fact.stated_confidence)}"),
         ("tier", fact.tier.value),
         ("relation", fact.relation or "-"),
         *(

@@ -113,7 +113,7 @@ class CheckAnswer(Output):
     claims_checked: int = Field(description="Claims that were verified, of all in the answer.")
     claims_flagged: int = Field(description="Those that did not come out as supported.")
     claims_flagged_surely: int = Field(description="Those of which the verdict is sure.")
-    claims_failing: int = Field(description="Those that fail under fail_on: correct them.")
+    failing: int = Field(description="Those that fail under fail_on: correct them.")
     claims_undetermined: int = Field(description="Those that could not be measured.")
     probability_grounded: Number | None = Field(
         description="Probability from 0 to 1 that every checked claim is supported; null: unknown."
@@ -213,7 +213,7 @@ def checked(report: Report) -> CheckAnswer:
         claims_checked=report.summary.claims_checked,
         claims_flagged=len(report.flagged),
         claims_flagged_surely=report.summary.flagged.sure,
-        claims_failing=len(report.failing),
+        failing=len(report.failing),
         claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
         probability_grounded=report.summary.probability_grounded,
         claims=[claim(verdict) for verdict in shown],
@@ -252,7 +252,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
 
 def _action(verdict: Verdict) -> str | None:
     """Return the action for a claim; for an unsure one, to look first."""
-    action = row_of(verdict).action
+    action = row_of(verdict).suggested_action
     if not verdict.please_look:
         return action
     look = "Not sure: look at the evidence yourself"

@@ -82,15 +82,15 @@ def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
     """
     row, bits = row_of(verdict), verdict.budget.budget_gap_bits
     if row.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
-        row = replace(row, gap_type="partial_support", action=NOT_CARRIED)
-    if row.gap_type is None or row.action is None:
+        row = replace(row, gap_type="partial_support", suggested_action=NOT_CARRIED)
+    if row.gap_type is None or row.suggested_action is None:
         return None
     return EpistemicGap(
         claim_id=verdict.claim.id,
         claim_text=verdict.claim.text,
         gap_type=row.gap_type,
         gap_bits=bits,
-        suggested_action=row.action,
+        suggested_action=row.suggested_action,
         severity=severity(row.gap_type, bits, policy),
         nearest=verdict.evidence,
     )

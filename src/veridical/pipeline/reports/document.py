@@ -167,7 +167,7 @@ def _judged(verdict: Verdict) -> Document:
         "probability_right": number(verdict.probability_right),
         "notes": [note.value for note in verdict.notes],
         "gap_type": words.gap_type,
-        "suggested_action": words.action,
+        "suggested_action": words.suggested_action,
     }
 
 

@@ -226,7 +226,7 @@ class _Builder:
             bits=figures.budget_rows(verdict.budget),
             belief=belief_meter(verdict),
             budget=bits_meter(verdict.budget),
-            action=row_of(verdict).action,
+            action=row_of(verdict).suggested_action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
             evidence=tuple(self._quotes(badge)),

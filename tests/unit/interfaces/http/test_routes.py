@@ -353,6 +353,9 @@ def test_facts_are_remembered_and_recalled(opened: Open) -> None:
         found = await client.get("/v1/memory/facts", params={"text": "eight", "entity": "bridge"})
         assert [one["id"] for one in found.json()["facts"]] == [done["fact"]["id"]]
         problem(await client.post("/v1/memory/facts", json={**fact, "depends_on": ["nope"]}), 422)
+        old = fact | {"about": fact.pop("entities")}
+        found = problem(await client.post("/v1/memory/facts", json=old), 422)
+        assert found["hint"].startswith("`about` is called `entities`")
         metrics = (await client.get("/metrics")).text
         assert 'veridical_facts_total{outcome="stored"} 1.0' in metrics
 

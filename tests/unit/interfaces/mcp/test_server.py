@@ -106,14 +106,14 @@ def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path
     found = call(tmp_path, "check", given, doubtful).structured_content
     assert [claim["certainty"] for claim in found["claims"]] == ["sure", "unsure", "sure"]
     assert (found["claims_flagged"], found["claims_flagged_surely"]) == (2, 1)
-    assert found["claims_failing"] == 1
+    assert found["failing"] == 1
     assert found["claims"][1]["suggested_action"].startswith(
         "Not sure: look at the evidence yourself."
     )
     assert 0 < found["probability_grounded"] < 0.05
     for fail_on, failing in (("any", 2), ("sure", 1), ("contradicted", 1)):
         chosen = call(tmp_path, "check", given | {"fail_on": fail_on}, doubtful).structured_content
-        assert chosen["claims_failing"] == failing
+        assert chosen["failing"] == failing
 
 
 def test_what_could_not_be_measured_is_no_pass(tmp_path: Path) -> None:
