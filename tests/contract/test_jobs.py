@@ -42,6 +42,7 @@ def test_a_job_counts_its_checks_until_the_last_one_finishes_it(tables: JobTable
         assert claimed
         assert (claimed.place, claimed.request) == (("j", number), f"j{number}".encode())
         assert (claimed.policy, claimed.attempts) == ({"windows": 2}, 1)
+        assert claimed.project == "default"
         assert tables.settle("w", claimed.place, b"r%d" % number, failed=number == 1)
     found = tables.get("j", "default")
     assert found

@@ -40,6 +40,7 @@ class ClaimedRow:
     """Check of a job that a worker has claimed; `attempts` counts this one."""
 
     job: str
+    project: str
     number: int
     attempts: int
     request: bytes = field(repr=False)
@@ -134,9 +135,10 @@ class JobTables:
                     attempts=job_rows.c.attempts + 1,
                 )
             )
-            policy = connection.scalar(select(jobs.c.policy).where(jobs.c.id == found.job))
-            request = bytes(found.request)
-            return ClaimedRow(found.job, found.number, found.attempts + 1, request, policy)
+            wanted = select(jobs.c.project, jobs.c.policy).where(jobs.c.id == found.job)
+            job = connection.execute(wanted).one()
+            attempts, request = found.attempts + 1, bytes(found.request)
+            return ClaimedRow(found.job, job.project, found.number, attempts, request, job.policy)
 
     def renew(self, worker: str, lease_s: float) -> set[Place]:
         """Extend all claims of a worker; return what it still holds."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from veridical.errors import VeridicalError
-from veridical.interfaces.http.errors import OverloadedError, document, document_of
+from veridical.interfaces.http.errors import document, document_of
 from veridical.interfaces.http.job_worker import MOST_ATTEMPTS, JobCheck, RowResult
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.jobs.documents import dumped
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.batch_checks import check_rows
-from veridical.interfaces.http.errors import MissingJobError, OverloadedError
+from veridical.interfaces.http.errors import MissingJobError
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.interfaces.http.report_cache import new_id
 from veridical.jobs.documents import JobState, dumped, job_document, state_of
 from veridical.jobs.webhooks import WebhookRules, checked_url

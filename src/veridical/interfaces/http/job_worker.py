@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import anyio.to_thread
 
-from veridical.interfaces.http.errors import OverloadedError
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.interfaces.http.worker import pause_s
 from veridical.jobs.documents import dumped, job_document
 from veridical.jobs.webhooks import delay_s

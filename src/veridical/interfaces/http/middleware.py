@@ -5,22 +5,26 @@ Plain ASGI: nothing of a body is read before its key is known.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
 from veridical.interfaces.http.auth import ANYONE, is_loopback
 from veridical.interfaces.http.compression import GZIP, decompressed, encoding_of
-from veridical.interfaces.http.disconnects import while_connected
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
 KEY_HEADER = "x-veridical-key"
+CLIENT_LEFT = 499
+"""Status in logs and metrics of a request whose client left before there was an answer."""
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -39,9 +45,6 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-CLIENT_LEFT = 499
-"""Status in logs and metrics of a request whose client left before the answer."""
-
 _METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
@@ -75,7 +78,7 @@ class RequestMiddleware:
             else:
                 limit = self._service.settings.server.max_request_bytes
                 read = decompressed(scope, _limited(receive, limit), limit)
-                await while_connected(self._app, scope, read, send)
+                await self._served(scope, read, send)
         except Exception as error:  # noqa: BLE001 -- the last line of defence
             self._service.failed("request", error)
             if not send.started:
@@ -83,8 +86,26 @@ class RequestMiddleware:
         finally:
             seconds = perf_counter() - started
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            event = Served(method, _route(scope), send.status or CLIENT_LEFT, seconds)
+            event = Served(method, _route(scope), send.status, seconds)
             self._service.telemetry.take(event)
+
+    async def _served(self, scope: Scope, receive: Receive, send: _Sender) -> None:
+        """Answer a request; the work for it ends if the client goes away before that.
+
+        A fact on its way into memory is decided on in any case.
+        """
+        if not scope["path"].startswith("/v1/") or scope["path"].startswith("/v1/memory"):
+            await self._app(scope, receive, send)
+            return
+        body = _Body(receive)
+        with anyio.CancelScope() as work:
+            leaving = asyncio.create_task(body.left(lambda: send.ended or work.cancel()))
+            try:
+                await self._app(scope, body.read, send)
+            finally:
+                leaving.cancel()
+        if work.cancelled_caught and not send.started:
+            send.status = CLIENT_LEFT
 
     def _refused(self, scope: Scope) -> Response | None:
         """Return the refusal of a request, None if it passes; note the key of one that does."""
@@ -133,7 +154,7 @@ class RequestMiddleware:
         per_minute = key.per_minute or self._service.settings.server.per_minute
         try:
             await self._service.rates.take(key.id, per_minute)
-        except errors.OverloadedError as error:
+        except OverloadedError as error:
             self._service.telemetry.take(Shed("request", "rate"))
             return errors.response_of(error)
         return None
@@ -180,6 +201,28 @@ def _limited(receive: Receive, limit: int) -> Receive:
     return read
 
 
+class _Body:
+    """Body of a request, and behind it the news that the client has left."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._complete = asyncio.Event()
+
+    async def read(self) -> Message:
+        """Return the next message, as an application receives it."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            self._complete.set()
+        return message
+
+    async def left(self, then: Callable[[], object]) -> None:
+        """Call `then` when the client has left; before the end of the body nobody listens."""
+        await self._complete.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        then()
+
+
 class _Sender:
     """Sender of an answer with the common headers."""
 
@@ -187,7 +230,7 @@ class _Sender:
         self._send = send
         self._name = name
         self._private = scope["path"].startswith("/v1/")
-        self.started = False
+        self.started = self.ended = False
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -201,3 +244,5 @@ class _Sender:
             if self._private:
                 headers.setdefault("cache-control", "no-store")
         await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.ended = True
