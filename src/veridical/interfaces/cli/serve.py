@@ -130,9 +130,9 @@ def _supervise(
 
 def _threads(settings: Settings) -> int:
     """Return the threads of one process: the processors are shared, unless that is configured."""
-    from veridical.pipeline.inference.onnx_graphs import threads_of
+    from veridical.pipeline.inference.processors import usable_processors
 
-    return settings.threads or max(1, threads_of(None) // settings.server.workers)
+    return settings.threads or max(1, usable_processors() // settings.server.workers)
 
 
 def work(config: Path | None, given: dict[str, Any], announce: Callable[[object], None]) -> None:

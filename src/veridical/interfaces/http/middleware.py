@@ -98,8 +98,13 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         body = _Body(receive)
+
+        def left() -> None:
+            if not send.ended:
+                work.cancel()
+
         with anyio.CancelScope() as work:
-            leaving = asyncio.create_task(body.left(lambda: send.ended or work.cancel()))
+            leaving = asyncio.create_task(body.left(left))
             try:
                 await self._app(scope, body.read, send)
             finally:

@@ -85,7 +85,7 @@ class RowIn(Body):
     question: QuestionIn = None
 
 
-_ROWS: list[dict[str, Any]] = [
+_ROWS: Any = [
     {"id": "a", "answer": "The bridge opened in 1998 [S1].", "sources": _SOURCES},
     {"id": "b", "answer": "It has six lanes [S1].", "sources": _SOURCES},
 ]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from veridical.errors import ConfigurationError
+from veridical.interfaces.cli.app import app
 from veridical.interfaces.http.app import create_app
+from veridical.interfaces.http.connections import ConnectionLimits
 from veridical.interfaces.http.server import _config, _sinks, run
+from veridical.interfaces.http.supervisor import Supervisor
+from veridical.pipeline.inference.processors import usable_processors
 from veridical.settings import Settings
 from veridical.telemetry.logs import JsonFormatter, TextFormatter
 
@@ -55,9 +61,53 @@ def test_a_public_address_needs_a_key(port: int) -> None:
         run(Settings.load(server={**server, "api_key": "k" * 16}), listening=stop)
 
 
-def test_a_shutdown_takes_as_long_as_the_settings_say() -> None:
-    settings = Settings.load(server={"shutdown_s": 7.0})
-    assert _config(create_app(settings), settings).timeout_graceful_shutdown == 7
+@pytest.mark.parametrize(
+    ("shutdown_s", "drain_s", "patience_s"),
+    [(7.0, 0.0, 6.0), (7.0, 2.5, 3.5), (7.0, 100.0, 2.0), (1.0, 0.0, 0.75)],
+)
+def test_a_shutdown_takes_as_long_as_the_settings_say(
+    shutdown_s: float, drain_s: float, patience_s: float
+) -> None:
+    """What is left behind the drain is for requests; a reserve is for the end of the process."""
+    settings = Settings.load(server={"shutdown_s": shutdown_s, "drain_s": drain_s})
+    found = _config(create_app(settings), settings).timeout_graceful_shutdown
+    assert found == pytest.approx(patience_s)
+
+
+def test_connections_have_the_limits_of_the_settings() -> None:
+    server = {
+        "header_s": 1.5,
+        "body_s": 2.5,
+        "idle_s": 3.5,
+        "max_header_bytes": 4,
+        "connections": 5,
+    }
+    settings = Settings.load(server=server)
+    config = _config(create_app(settings), settings)
+    assert getattr(config.http, "limits") == ConnectionLimits(1.5, 2.5, 4, 5)  # noqa: B009 -- a class made for these settings
+    assert config.timeout_keep_alive == pytest.approx(3.5)
+
+
+def test_there_are_as_many_processes_as_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Each gets its share of the processors, and all of them the port that is reserved."""
+    seen: list[Supervisor] = []
+
+    def run(self: Supervisor, _listening: object) -> int:
+        seen.append(self)
+        return 0
+
+    monkeypatch.setattr(Supervisor, "run", run)
+    config = tmp_path / "veridical.yaml"
+    config.write_text("server: {workers: 3, port: 0}")
+    done = CliRunner().invoke(app, ["serve", "--config", str(config)])
+    assert (done.exit_code, [one.count for one in seen]) == (0, [3])
+    path, given = seen[0].given
+    assert path == config
+    assert isinstance(given, dict)
+    assert given["server"]["port"] > 0
+    assert given["threads"] == max(1, usable_processors() // 3)
 
 
 @pytest.mark.parametrize(("style", "kind"), [("json", JsonFormatter), ("text", TextFormatter)])
