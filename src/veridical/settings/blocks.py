@@ -232,9 +232,8 @@ class QuantitativeSettings(SettingsBlock):
 
 
 class ExtractionSettings(SettingsBlock):
-    """Block `extraction:`: a text model that copies evidence out of transcripts."""
+    """Block `extraction:`: how the text model copies evidence out of transcripts."""
 
-    backend: Name = None
     keys: Names = None
     strict: Switch = False
     corrective_retry: Switch = False

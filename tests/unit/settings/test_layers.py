@@ -242,7 +242,6 @@ def test_what_json_has_no_words_for_is_a_problem(folder: Path, value: str) -> No
         ("OPENAI__SAMPLING", "true", "sampling", True),
         ("OPENAI__SAMPLES_MIN", "2", "samples_min", 2),
         ("OPENAI__SAMPLES_MAX", "4", "samples_max", 4),
-        ("GGUF__TOP_LOGPROBS", "5", "top_logprobs", 5),
     ],
 )
 def test_what_backends_take_can_be_set_in_the_environment(
