@@ -29,6 +29,7 @@ pytestmark = pytest.mark.slow
 BRIDGE = "The bridge was opened to traffic in 1998. It carries eight lanes."
 CHECK = {"answer": "It has eight lanes [S1].", "sources": {"S1": BRIDGE}}
 PATIENT_S = 60.0
+ENDS = {0, -signal.SIGTERM, -signal.SIGALRM, EXIT_CODE}
 NewUrl = Callable[[], str]
 
 
@@ -116,6 +117,22 @@ def test_an_event_loop_that_hangs_does_not_keep_the_service_from_its_end(tmp_pat
         assert ended(service.process, SHUTDOWN_S + SLACK_S) == EXIT_CODE
 
 
+def test_an_interpreter_that_hangs_at_its_end_is_ended_by_the_system(tmp_path: Path) -> None:
+    """No thread of Python runs any more by then; the system's alarm does."""
+    code = (
+        "import sys\n"
+        "class Endless:\n"
+        "    def __del__(self):\n"
+        "        while True:\n"
+        "            pass\n"
+        "sys.modules['veridical'].kept = Endless()\n"
+    )
+    code = f"import veridical\n{code}"
+    with served(tmp_path, code=code, SERVER__SHUTDOWN_S=str(SHUTDOWN_S)) as service:
+        service.address()
+        assert ended(service.process, SHUTDOWN_S + SLACK_S) in {-signal.SIGALRM, EXIT_CODE}
+
+
 def test_at_any_moment_the_end_comes_in_time(tmp_path: Path) -> None:
     """A few of the hundred moments of `benchmarks/service_load.py`."""
     dice = random.Random(7)  # noqa: S311 -- repeatable
@@ -128,7 +145,7 @@ def test_at_any_moment_the_end_comes_in_time(tmp_path: Path) -> None:
                 for _ in range(moment):
                     threading.Thread(target=asked, args=(address, body), daemon=True).start()
             time.sleep(dice.random())
-            assert ended(service.process, SHUTDOWN_S + SLACK_S) in {0, -signal.SIGTERM, EXIT_CODE}
+            assert ended(service.process, SHUTDOWN_S + SLACK_S) in ENDS
 
 
 def asked(address: str, body: object) -> None:
@@ -138,13 +155,14 @@ def asked(address: str, body: object) -> None:
 
 def test_a_watchdog_that_hears_of_no_signal_ends_nothing() -> None:
     ends: list[int] = []
-    with Watchdog(0.0, ends.append):
+    alarms: list[float] = []
+    with Watchdog(0.0, ends.append, alarms.append):
         pass
-    with Watchdog(0.0, ends.append) as watchdog:
+    with Watchdog(0.0, ends.append, alarms.append) as watchdog:
         watchdog.start()
         while not ends:
             time.sleep(0.01)
-    assert ends == [EXIT_CODE]
+    assert (ends, alarms) == ([EXIT_CODE], [0.0])
 
 
 def test_it_says_that_it_drains_and_answers_before_it_closes(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ LONGEST_S = 30.0
 FINAL = frozenset({0, 2, 3})
 """Exit codes after which a restart would end the same: orderly, wrong use, no backend."""
 
-_GRACE_S = 1.0
+_GRACE_S = 0.5
 
 logger = logging.getLogger(__name__)
 _spawn = multiprocessing.get_context("spawn")

@@ -30,11 +30,18 @@ class Watchdog:
     """Thread that ends the process `seconds` after a signal, unless it has ended by then.
 
     It hears of a signal from the interpreter's handler in C, even while the main thread is busy.
+    The system's alarm stands behind it, for an interpreter that runs no thread any more.
     """
 
-    def __init__(self, seconds: float, end: Callable[[int], object] = os._exit) -> None:
+    def __init__(
+        self,
+        seconds: float,
+        end: Callable[[int], object] = os._exit,
+        alarm: Callable[[float], object] | None = None,
+    ) -> None:
         self._seconds = seconds
         self._end = end
+        self._alarm = alarm or _set_alarm
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._before = -1
@@ -61,6 +68,7 @@ class Watchdog:
         with self._reader:
             while received := self._reader.recv(1):
                 if received[0] in _ENDING:
+                    self._alarm(self._seconds)
                     sleep(max(0.0, self._seconds - FLUSH_S))
                     self._say()
                     self._end(EXIT_CODE)
@@ -71,6 +79,12 @@ class Watchdog:
         telling = threading.Thread(target=_tell, daemon=True)
         telling.start()
         telling.join(FLUSH_S / 2)
+
+
+def _set_alarm(seconds: float) -> None:
+    """Have the system end the process by SIGALRM, which nobody handles here."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _tell() -> None:
