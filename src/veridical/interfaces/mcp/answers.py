@@ -231,7 +231,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         gap_bits=verdict.budget.gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
-        evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
+        evidence=[_evidence(piece) for piece in verdict.shown[:MOST_PIECES]],
         do=_do(verdict),
     )
 
