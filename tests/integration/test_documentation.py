@@ -170,6 +170,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
         yield opened
 
 
+@pytest.mark.spec("SPEC-16.40")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*NEW, *PYTHON_RUNS])
 def test_the_code_of_a_page_runs_as_printed(page: str, session: Session) -> None:

@@ -102,3 +102,15 @@ def test_a_half_false_sentence_names_its_half(answer: str, source: str, false: s
 
 def _text(piece: PartVerdict | Verdict) -> str:
     return piece.text if isinstance(piece, PartVerdict) else piece.claim.text
+
+
+@pytest.mark.spec("SPEC-08.01")
+def test_a_value_that_is_bound_to_the_wrong_thing_lacks_bits() -> None:
+    source = "The bridge carries eight lanes. The tunnel carries six lanes."
+    answer = "The tunnel carries six lanes [S1]. The tunnel carries eight lanes [S1]."
+    right, wrong = veridical.check(answer, {"S1": source}).claims
+    assert right.budget.gap_bits is not None
+    assert wrong.budget.gap_bits is not None
+    assert wrong.budget.gap_bits > 2.0 > right.budget.gap_bits
+    assert (right.flagged, wrong.flagged) == (False, True)
+    assert wrong.budget.justified is False
