@@ -109,8 +109,8 @@ def test_a_value_that_is_bound_to_the_wrong_thing_lacks_bits() -> None:
     source = "The bridge carries eight lanes. The tunnel carries six lanes."
     answer = "The tunnel carries six lanes [S1]. The tunnel carries eight lanes [S1]."
     right, wrong = veridical.check(answer, {"S1": source}).claims
-    assert right.budget.gap_bits is not None
-    assert wrong.budget.gap_bits is not None
-    assert wrong.budget.gap_bits > 2.0 > right.budget.gap_bits
+    assert right.budget.budget_gap_bits is not None
+    assert wrong.budget.budget_gap_bits is not None
+    assert wrong.budget.budget_gap_bits > 2.0 > right.budget.budget_gap_bits
     assert (right.flagged, wrong.flagged) == (False, True)
     assert wrong.budget.justified is False
