@@ -109,4 +109,4 @@ def test_a_large_source_counts_into_the_time_of_the_gate(url: str) -> None:
         done = memory.remember("It is carried.", {"S1": source})
         assert perf_counter() - started < TIMEOUT_S + 0.7
         assert (done.reason, done.pending) == ("timeout", True)
-        assert [waits.fact for waits in memory.pending()] == [done.fact and done.fact.id]
+        assert [waits.fact_id for waits in memory.pending()] == [done.fact and done.fact.id]

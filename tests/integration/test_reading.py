@@ -113,4 +113,4 @@ def test_a_value_that_is_bound_to_the_wrong_thing_lacks_bits() -> None:
     assert wrong.budget.budget_gap_bits is not None
     assert wrong.budget.budget_gap_bits > 2.0 > right.budget.budget_gap_bits
     assert (right.flagged, wrong.flagged) == (False, True)
-    assert wrong.budget.justified is False
+    assert wrong.budget.confidence_justified is False
