@@ -2,9 +2,7 @@
 
 Every row is a promise that a call did not keep at some time. "Once" is what the call gave then, in
 words; "now" is what it gives in this run. All calls use the packaged verifier unless they need a
-backend that fails.
-
-    .venv/bin/python benchmarks/promises.py [--answers 84] [--write]
+backend that fails. Written by `.venv/bin/python benchmarks/promises.py [--answers 84] [--write]`.
 """
 
 from __future__ import annotations
