@@ -82,11 +82,6 @@ class ServerSettings(SettingsBlock):
         """Part of a shutdown for writing answers, and again for closing everything."""
         return min(1.0, self.shutdown_s / 4)
 
-    @property
-    def draining_s(self) -> float:
-        """Part of a shutdown in which requests are still accepted."""
-        return min(self.drain_s, self.shutdown_s - 3 * self.reserve_s)
-
 
 class JobSettings(SettingsBlock):
     """Block `jobs:`: batches and jobs of `veridical serve`, and the webhook at the end of a job."""

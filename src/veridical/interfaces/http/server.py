@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from veridical.interfaces.http.service import Service
     from veridical.settings import Settings
+    from veridical.settings.service_blocks import ServerSettings
     from veridical.telemetry.otel import OtelSink
 
 MINUTE_S = 60.0
@@ -65,7 +66,7 @@ class _Server(uvicorn.Server):
         """Say that it ends, stop listening, answer accepted requests, end."""
         server = self._service.settings.server
         self._service.drain(server.shutdown_s - 2 * server.reserve_s)
-        until = monotonic() + server.draining_s
+        until = monotonic() + _drain_s(server)
         while monotonic() < until and not self._hurried:  # noqa: ASYNC110 -- a signal's handler sets it, outside of the loop
             await asyncio.sleep(_TICK_S)
         await super().shutdown(sockets)
@@ -109,9 +110,14 @@ def run(
         stop()
 
 
+def _drain_s(server: ServerSettings) -> float:
+    """Return the part of a shutdown in which requests are still accepted."""
+    return min(server.drain_s, server.shutdown_s - 3 * server.reserve_s)
+
+
 def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     server = settings.server
-    patience_s = server.shutdown_s - server.draining_s - server.reserve_s
+    patience_s = server.shutdown_s - _drain_s(server) - server.reserve_s
     return uvicorn.Config(
         app,
         http=bounded_protocol(ConnectionLimits.of(server)),
