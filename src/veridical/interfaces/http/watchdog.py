@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXIT_CODE = 4
 """Exit code of a process that did not end in time by itself."""
 
-FLUSH_S = 0.25
+FLUSH_S = 0.5
 """Seconds of the time that are left for the last line of the log."""
 
 _ENDING = frozenset({signal.SIGTERM, signal.SIGINT})
