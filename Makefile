@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick mutants lint fmt docs lock release clean
+.PHONY: help demo test quick mutants lint fmt docs client lock release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -55,6 +55,10 @@ fmt: $(VENV)/dev.stamp ## format, and repair what ruff can
 
 docs: $(VENV)/dev.stamp ## build the documentation as a site, in site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+client: $(VENV)/dev.stamp ## make the TypeScript client's types anew, out of the service's OpenAPI
+	$(BIN)/python scripts/openapi.py > clients/typescript/openapi.json
+	cd clients/typescript && PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --ignore-scripts && npm run generate
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "veridical needs Python 3.11 or newer")'

@@ -68,6 +68,7 @@ class ServerSettings(SettingsBlock):
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+    docs: Switch = False
 
 
 class TelemetrySettings(SettingsBlock):

@@ -60,7 +60,7 @@ def create_app(
         version=version("veridical"),
         description=_ABOUT,
         lifespan=lifespan,
-        docs_url=None,  # they are scripts of another host
+        docs_url=None,  # FastAPI's load scripts of another host; see `api_docs`
         redoc_url=None,
     )
     app.state.service = service
@@ -77,6 +77,10 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
+    if service.settings.server.docs:
+        from veridical.interfaces.http.api_docs import build_docs_router
+
+        app.include_router(build_docs_router())
     _add_proxy(app, service)
 
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.service import Service
 
 
-OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
+_OPEN_FOLDERS = ("/page/", "/docs/")
 KEY_HEADER = "x-veridical-key"
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
@@ -90,7 +91,7 @@ class RequestMiddleware:
         if self._service.keyring.open and not self._welcome(scope["method"], headers):
             hint = "Name its origin in server.origins, or ask with a key"
             return errors.response(403, "a page of another origin may not ask this", hint)
-        if path in OPEN_PATHS or path.startswith("/page/"):
+        if path in OPEN_PATHS or path.startswith(_OPEN_FOLDERS):
             return None
         if not self._service.keyring.open:
             key = self._key(headers)
