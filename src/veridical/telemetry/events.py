@@ -142,6 +142,31 @@ class Shed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    """End of a wait for a turn in a queue."""
+
+    queue: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyAnswer:
+    """Answer that left the proxy: the action on it, and the reason for a missing verdict.
+
+    `reason` is "none" if there is a verdict; `detail` is a type or a reason of the backend.
+    `unverified` is true if nobody chose that there is none.
+    """
+
+    action: str
+    reason: str
+    detail: str
+    outcome: str
+    flagged: int | None
+    unverified: bool
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Served:
     """Answered request; `route` is its pattern, never its address."""
 
@@ -168,6 +193,8 @@ Event: TypeAlias = (
     | TraceAudited
     | Quoted
     | Shed
+    | Waited
+    | ProxyAnswer
     | Served
     | Failed
 )

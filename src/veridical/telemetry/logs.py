@@ -21,11 +21,13 @@ from veridical.telemetry.events import (
     ClaimsVerified,
     FactDecided,
     Failed,
+    ProxyAnswer,
     Quoted,
     Served,
     Shed,
     Staged,
     TraceAudited,
+    Waited,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ _NAMES: dict[type, tuple[int, str]] = {
     TraceAudited: (logging.INFO, "trace_audited"),
     Quoted: (logging.INFO, "quotes_grounded"),
     Shed: (logging.WARNING, "request_shed"),
+    Waited: (logging.DEBUG, "turn_waited_for"),
+    ProxyAnswer: (logging.INFO, "proxy_answer"),
     Served: (logging.INFO, "request_served"),
     Failed: (logging.ERROR, "failure"),
 }
@@ -60,6 +64,8 @@ class LogSink:
     def take(self, event: Event, /) -> None:
         """Log an event."""
         level, name = _NAMES[type(event)]
+        if isinstance(event, ProxyAnswer) and event.unverified:
+            level = logging.WARNING
         if not logger.isEnabledFor(level):
             return
         fields = asdict(event)

@@ -14,7 +14,6 @@ from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
-from veridical.telemetry import Shed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -35,6 +34,8 @@ _EXPOSED = (
     "x-veridical-report",
     "x-veridical-outcome",
     "x-veridical-flagged",
+    "x-veridical-action",
+    "x-veridical-reason",
     "x-veridical-failing",
 )
 
@@ -104,7 +105,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
         dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.proxy_slot)],
         # With keys of its own, `Authorization` holds one of them, and no upstream may get it.
         forward_authorization=service.keyring.open,
-        shed=lambda: service.telemetry.take(Shed("output", "overload")),
+        telemetry=service.telemetry,
     )
     app.include_router(router, responses=replies.problems(401, 403, 413, 421, 429, 500))
 
