@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from veridical.core.hashing import short_hash
 from veridical.core.measurements import Unmeasured, supported_probability
 from veridical.core.verdicts import Status
+from veridical.pipeline.logs import claim_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Flagged claim; its hash can be matched only by holders of the claim.
+    """Flagged claim; its hash can be matched only by holders of the claim and of the key.
 
     Probabilities are of the claim given its evidence (p1) and given the rest (p0), None where
     they were not measured. `offsets` are the claim's place in the answer, in code points.
@@ -178,11 +178,15 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Internal failure that did not break the host: the error's type, and its place."""
+    """Internal failure that did not break the host: the error's type, and its place.
+
+    `stack` are the places of all calls, the innermost last, for the level `debug`.
+    """
 
     where: str
     error: str
     place: str = ""
+    stack: tuple[str, ...] = ()
 
 
 Event: TypeAlias = (
@@ -211,8 +215,10 @@ class Sink(Protocol):
 # --- reports -> events -----------------------------------------------------------------------
 
 
-def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
-    """Return the event of a report."""
+def checked(
+    assessment: Assessment, operation: str = "check", hash_key: str | None = None
+) -> ClaimsVerified:
+    """Return the event of a report; without a key its hashes are good for this process only."""
     summary = assessment.summary
     return ClaimsVerified(
         operation=operation,
@@ -222,7 +228,7 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
         seconds=summary.latency_ms / 1000,
         by_status=_statuses(assessment.claims),
         unmeasured=_unmeasured(assessment.claims),
-        flags=_flags(assessment.claims),
+        flags=_flags(assessment.claims, hash_key),
         confidence=summary.overall_confidence,
         tokens=summary.tokens,
         cost_usd=summary.cost_usd,
@@ -230,9 +236,13 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
 
 
 def verified(
-    verdict: Verdict, backend: BackendInfo, seconds: float, operation: str = "verify_claim"
+    verdict: Verdict,
+    backend: BackendInfo,
+    seconds: float,
+    operation: str = "verify_claim",
+    hash_key: str | None = None,
 ) -> ClaimsVerified:
-    """Return the event of the verdict on one claim."""
+    """Return the event of the verdict on one claim; see `checked` for the key."""
     outcome = "flagged" if verdict.flagged else verdict.status.value
     return ClaimsVerified(
         operation=operation,
@@ -242,7 +252,7 @@ def verified(
         seconds=seconds,
         by_status=_statuses([verdict]),
         unmeasured=_unmeasured([verdict]),
-        flags=_flags([verdict]),
+        flags=_flags([verdict], hash_key),
         confidence=supported_probability(verdict.p1),
     )
 
@@ -278,11 +288,11 @@ def _unmeasured(verdicts: Iterable[Verdict]) -> dict[str, int]:
     )
 
 
-def _flags(verdicts: Iterable[Verdict]) -> tuple[Flag, ...]:
+def _flags(verdicts: Iterable[Verdict], hash_key: str | None) -> tuple[Flag, ...]:
     return tuple(
         Flag(
             claim=verdict.claim.id,
-            claim_hash=short_hash(verdict.claim.text),
+            claim_hash=claim_hash(verdict.claim.text, hash_key),
             status=verdict.status.value,
             rule=verdict.rule,
             offsets=(verdict.claim.span.start, verdict.claim.span.end),

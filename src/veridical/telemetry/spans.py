@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from contextvars import Context, ContextVar
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -72,9 +72,9 @@ def evaluating(generation: Generation) -> Iterator[None]:
 
 
 def batch_context(contexts: tuple[Context, ...]) -> Context:
-    """Return the context of a batch: of its only request, else one of its own with links to all."""
+    """Return the context of a batch: of its only request, else the caller's with links to all."""
     if len(contexts) == 1:
         return contexts[0]
-    shared = Context()
+    shared = copy_context()
     shared.run(sharing.set, contexts)
     return shared

@@ -14,9 +14,8 @@ from veridical.interfaces.http.proxy.replies import CUT_OFF, calls_tools, dumped
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 
-    from httpx2 import Response
-
     from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
+    from veridical.interfaces.http.proxy.upstream import UpstreamResponse
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(rb"\r\n|\n|\r")
@@ -234,7 +233,7 @@ class BufferedStream:
         events = self.transcript.closing(settling, self.end)
         return b"\n\n" + events if self.loose and events else events
 
-    async def listen(self, reply: Response) -> AsyncIterator[bytes]:
+    async def listen(self, reply: UpstreamResponse) -> AsyncIterator[bytes]:
         """Return its events as they come, except for the one that ends it."""
         import httpx2
 
@@ -258,6 +257,7 @@ class BufferedStream:
                 self.transcript.note(data_of(rest))
         except httpx2.HTTPError:
             self.broke_off = True
+            reply.span.failed("upstream_broke_off")
         finally:
             await reply.aclose()
 

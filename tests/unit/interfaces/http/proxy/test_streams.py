@@ -22,6 +22,8 @@ from veridical.interfaces.http.proxy.streams import (
     EventSplitter,
     data_of,
 )
+from veridical.interfaces.http.proxy.upstream import UpstreamResponse
+from veridical.telemetry import Span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -109,7 +111,8 @@ def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
 
     async def listen() -> tuple[bytes, bytes]:
         heard = BufferedStream()
-        events = [event async for event in heard.listen(httpx2.Response(200, content=sent()))]
+        reply = UpstreamResponse(httpx2.Response(200, content=sent()), Span())
+        events = [event async for event in heard.listen(reply)]
         return b"".join(events), heard.end
 
     return asyncio.run(listen())
