@@ -29,6 +29,15 @@ too much to do the answer is 429 with `Retry-After`. `x-request-id` is in every 
 logs; you may send your own.
 """
 
+_FRAMEWORK_TELEMETRY: Any = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""Our spans are enough, and the framework's records of errors quote requests."""
+
 _EXPOSED = (
     "x-request-id",
     "x-veridical-report",
@@ -63,6 +72,7 @@ def create_app(
         lifespan=lifespan,
         docs_url=None,  # they are scripts of another host
         redoc_url=None,
+        telemetry=_FRAMEWORK_TELEMETRY,
     )
     app.state.service = service
     errors.install(app)
