@@ -44,6 +44,11 @@ class Exported:
         """Records."""
         return [one.log_record for one in self._records.get_finished_logs()]
 
+    def clear(self) -> None:
+        """Forget everything that was sent."""
+        self._spans.clear()
+        self._records.clear()
+
     def span(self, name: str) -> Any:  # noqa: ANN401 -- spans of any kind
         """Return the only span of a name."""
         (found,) = [span for span in self.spans if span.name == name]
