@@ -78,6 +78,11 @@ class TelemetrySettings(SettingsBlock):
     hash_key: Secret = None
     otel: Switch = False
 
+    @property
+    def key_of_hashes(self) -> str | None:
+        """Key of the hashes of claims in logs; None for a random one of the process."""
+        return None if self.hash_key is None else self.hash_key.get_secret_value()
+
 
 ROLES = ("system", "tool", "user")
 

@@ -72,8 +72,7 @@ class Service:
         self.shelf = self._shelf()
         self.metrics = PrometheusSink()
         self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
-        key = settings.telemetry.hash_key
-        self._hash_key = None if key is None else key.get_secret_value()
+        self._hash_key = settings.telemetry.key_of_hashes
         self.rates = self._rates()
         self.ready = False
         self.draining = False

@@ -127,9 +127,9 @@ class _Proxy:
         except FieldError as error:
             kind = "invalid_request_error"
             return error_response(400, kind, "invalid_field", str(error), error.where)
-        sent = body if asked is None else asked.body
+        sent, model = (body, None) if asked is None else (asked.body, asked.model)
         try:
-            reply = await self._send(request, sent, shape.path, asked and asked.model)
+            reply = await self._send(request, sent, shape.path, model)
             if asked is None or not asked.options.verify or not reply.is_success:
                 return await self._unverified(reply, asked)
             exchange = self._exchange(request, shape, asked, reply)
