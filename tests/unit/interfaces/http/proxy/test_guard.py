@@ -336,6 +336,44 @@ def test_a_stream_that_was_sent_ends_with_the_remark(start: Start) -> None:
     assert '"action":"flagged","reason":"verifier_error"' in back.replace(": RuntimeError", "")
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_response_ends_with_the_remark(start: Start, streamed: bool) -> None:
+    parts = [{"type": "output_text", "text": RIGHT, "annotations": []}]
+    output = [{"type": "message", "id": "m", "role": "assistant", "content": parts}]
+    last = {"type": "response.completed", "response": {"id": "r", "output": output}}
+    said = events(last) if streamed else json.dumps({"id": "r", "output": output}).encode()
+    url = start(Upstream([said]), Broken(), on_unverified="flag")
+    back = post(url, "responses", stream=streamed).text
+    assert UNVERIFIED in back
+    assert '"action":"flagged"' in back
+
+
+@pytest.mark.parametrize(("text", "action"), [(RIGHT, "passed"), (WRONG, "flagged")])
+def test_a_stream_held_back_by_the_guard_is_what_the_upstream_said_once_it_is_verified(
+    start: Start, text: str, action: str
+) -> None:
+    verifier = Verifier(FakeBackend(lambda q: fake_estimate(0.02 if "six" in q.claim else 0.97)))
+    sent = events(delta(content=text))
+    url = start(Upstream([sent]), verifier, on_failure="flag", on_unverified="block")
+    back = post(url, stream=True)
+    assert sent[0] in back.content
+    assert back.content.index(b":\n\n") < back.content.index(sent[0])
+    assert f'"action":"{action}"' in back.text
+
+
+def test_a_notice_is_in_the_language_of_the_answer_it_stands_for(start: Start) -> None:
+    german = "Die Brücke wurde 1998 eröffnet und ist nicht sehr breit."
+    upstream = Upstream([chat({"content": german})])
+    back = content(post(start(upstream, Broken(), on_failure="block")))
+    assert back.startswith("Diese Antwort wurde zurückgehalten: Sie konnte nicht")
+    wrong = Verifier(FakeBackend(lambda _: fake_estimate(0.02, 0.95)))
+    back = content(post(start(upstream, wrong, on_failure="block")))
+    assert back.startswith("Diese Antwort wurde zurückgehalten: 1 von 1 geprüften Aussagen")
+    back = content(post(start(upstream, wrong)))
+    assert back.startswith(f"{german}[!1]")
+    assert "Diese Aussage ist durch die Quellen nicht bestätigt:" in back
+
+
 # --- load ------------------------------------------------------------------------------------
 
 
