@@ -32,6 +32,7 @@ from veridical.telemetry.events import (
     Waited,
     audited,
     checked,
+    fact_decided,
     quoted,
     verified,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "audited",
     "checked",
     "evaluating",
+    "fact_decided",
     "failure",
     "quoted",
     "request_id",

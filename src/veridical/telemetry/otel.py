@@ -206,8 +206,8 @@ class OtelSink:
             "gen_ai.evaluation.name": "groundedness",
             "gen_ai.evaluation.score.label": event.outcome,
         }
-        if event.confidence is not None:
-            attributes["gen_ai.evaluation.score.value"] = event.confidence
+        if event.overall_confidence is not None:
+            attributes["gen_ai.evaluation.score.value"] = event.overall_confidence
         if event.unmeasured:
             attributes["error.type"] = _commonest(event.unmeasured)
         generation = evaluated.get()

@@ -235,7 +235,7 @@ class Verifier:
         for verdict in verdicts:
             if verdict.flagged:
                 hashed = claim_hash(verdict.claim.text, self._hash_key)
-                fields = {"claim": verdict.claim.id, "claim_hash": hashed}
+                fields = {"claim_id": verdict.claim.id, "claim_hash": hashed}
                 fields |= {"status": verdict.status.value, "rule": verdict.rule}
                 log_event(logger, logging.INFO, "claim_flagged", fields)
             elif verdict.checked and isinstance(verdict.p1, Unmeasured):

@@ -17,8 +17,13 @@ from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
-from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.limits import (
+    Kind,
+    OverloadedError,
+    RateLimiter,
+    RequestQueue,
+    SharedRateLimiter,
+)
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
@@ -28,6 +33,7 @@ from veridical.telemetry import (
     Telemetry,
     Waited,
     checked,
+    fact_decided,
     failure,
     verified,
 )
@@ -305,16 +311,7 @@ class Service:
         started = perf_counter()
         memory = await anyio.to_thread.run_sync(lambda: self.memory)
         done = await memory.aremember(text, sources, **about)
-        refusal = getattr(done.error, "status", None)
-        self.telemetry.take(
-            FactDecided(
-                done.outcome.value,
-                done.reason,
-                None if refusal is None else str(refusal),
-                perf_counter() - started,
-                done.pending,
-            )
-        )
+        self.telemetry.take(fact_decided(done, perf_counter() - started))
         return done
 
     def failed(self, where: str, error: BaseException) -> None:

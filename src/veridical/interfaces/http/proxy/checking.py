@@ -11,8 +11,7 @@ from veridical.core.assessment import Outcome
 from veridical.core.measurements import Generated
 from veridical.core.types import ClaimKind
 from veridical.core.verdicts import Status
-from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Kind, RequestQueue
+from veridical.interfaces.http.limits import Kind, OverloadedError, RequestQueue
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
 from veridical.orchestrator import (
     FailureKind,
