@@ -418,7 +418,9 @@ def test_the_level_debug_logs_the_calls_of_a_failure_and_no_text(
         _broken()
     Telemetry([LogSink()]).take(failure("check", caught.value))
     logging.getLogger("veridical.x").error("failed", exc_info=caught.value)
-    logging.getLogger("sqlalchemy").debug("the text of a query")
+    library = logging.getLogger("a library that sets its own level")
+    library.setLevel(logging.DEBUG)
+    library.debug("the text of a request")
     for found in (logged(lines)[0], logged(lines)[1]["error"]):
         assert found["error"] == "RuntimeError"
         assert ("stack" in found) is (level == "debug")

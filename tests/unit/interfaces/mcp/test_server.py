@@ -379,7 +379,9 @@ def test_hashes_of_claims_have_the_key_of_the_settings(tmp_path: Path) -> None:
         )
         toolbox = Toolbox(given, backend=FakeBackend(judge), sinks=[Sink()])
         await toolbox.check(arguments.Check(answer=claim, sources=SOURCES))
-        await toolbox.verify_claim(arguments.VerifyClaim(claim=claim, sources=SOURCES), None)
+        await toolbox.verify_claim(
+            arguments.VerifyClaim(claim=claim, sources=SOURCES), lambda *_: None
+        )
         toolbox.close()
 
     anyio.run(run)

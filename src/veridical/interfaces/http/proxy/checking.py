@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -173,7 +172,9 @@ class ChoiceVerifier:
         self._policy = policy
         self._settings = settings
         self._verification = verification
-        self._slots = RequestQueue(settings.max_concurrent_checks, waiting=sys.maxsize)
+        self._slots = RequestQueue(
+            settings.max_concurrent_checks, waiting=0
+        )  # answers wait in any case
 
     async def judge(
         self,
