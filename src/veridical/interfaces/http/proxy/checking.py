@@ -172,9 +172,8 @@ class ChoiceVerifier:
         self._policy = policy
         self._settings = settings
         self._verification = verification
-        self._slots = RequestQueue(
-            settings.max_concurrent_checks, waiting=0
-        )  # answers wait in any case
+        # Answers on their way to a user wait whatever the length of the queue.
+        self._slots = RequestQueue(settings.max_concurrent_checks, waiting=0)
 
     async def judge(
         self,
