@@ -57,9 +57,6 @@ CHOSEN = frozenset(
 _OVERLOADED = ProcessingFailure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
 """The service turned the check away: no failure of the verifier."""
 
-_LEAST_S = 0.001
-"""Least time for a check: one that waited to the end of the deadline has hardly any left."""
-
 UPSTREAM = "upstream"
 """Author of the texts: the model's name is the client's business."""
 
@@ -156,7 +153,8 @@ def undetermined(text: str, reason: str, waited_s: float = 0.0) -> VerifiedChoic
 class ChoiceVerifier:
     """Verifier of texts, so many at once; a failure is a reason, never an exception.
 
-    Other texts wait for a slot, up to the deadline of the proxy.
+    Other texts wait for a slot, up to the deadline of the proxy. A check has that time once more:
+    with the rest of it, those that waited longest would take slots and not come to an end.
     """
 
     def __init__(
@@ -188,7 +186,7 @@ class ChoiceVerifier:
         try:
             async with self._slots.slot(Kind.OUTPUT, wait_s=self._settings.deadline_s):
                 waited_s = self._waited(started)
-                answer = await self._answer(said, asked, again, waited_s)
+                answer = await self._answer(said, asked, again)
         except OverloadedError:
             self._telemetry.take(Shed("output", "overload"))
             return undetermined(text, UnverifiedReason.LOAD.value, self._waited(started))
@@ -207,7 +205,6 @@ class ChoiceVerifier:
         first: UpstreamText,
         asked: ProxyRequest,
         again: Callable[[str, str], Awaitable[UpstreamText]] | None,
-        waited_s: float,
     ) -> ProcessedAnswer:
         question = asked.question or ""
         texts = [first]
@@ -226,7 +223,7 @@ class ChoiceVerifier:
             generate,
             _Checks(self._verifier, policy),
             config=self._config(policy, retries=again is not None),
-            deadline_s=max(self._settings.deadline_s - waited_s, _LEAST_S),
+            deadline_s=self._settings.deadline_s,
         )
         return await orchestrator.process(question, asked.sources)
 

@@ -416,6 +416,15 @@ def test_more_answers_than_slots_wait_and_none_is_passed_on(start: Start, stream
     assert max(waits) > 0.02
 
 
+def test_a_check_that_waited_has_as_much_time_as_any_other(start: Start) -> None:
+    """Both together take longer than the deadline; each of them does not."""
+    upstream = Upstream([chat({"content": WRONG})])
+    url = start(upstream, Counting(1.5), max_concurrent_checks=1, deadline_s=2.4)
+    with ThreadPoolExecutor(2) as pool:
+        backs = list(pool.map(lambda _: post(url), range(2)))
+    assert [choice(back)["outcome"] for back in backs] == ["flagged"] * 2
+
+
 @pytest.mark.spec("SPEC-08.39")
 @pytest.mark.parametrize(("on_failure", "action"), [("flag", "passed"), ("block", "blocked")])
 def test_an_answer_whose_turn_does_not_come_is_unverified_for_load(
