@@ -419,7 +419,7 @@ def test_more_answers_than_slots_wait_and_none_is_passed_on(start: Start, stream
 def test_a_check_that_waited_has_as_much_time_as_any_other(start: Start) -> None:
     """Both together take longer than the deadline; each of them does not."""
     upstream = Upstream([chat({"content": WRONG})])
-    url = start(upstream, Counting(1.5), max_concurrent_checks=1, deadline_s=2.4)
+    url = start(upstream, Counting(3.0), max_concurrent_checks=1, deadline_s=5.9)
     with ThreadPoolExecutor(2) as pool:
         backs = list(pool.map(lambda _: post(url), range(2)))
     assert [choice(back)["outcome"] for back in backs] == ["flagged"] * 2
