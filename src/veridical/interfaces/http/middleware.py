@@ -6,6 +6,7 @@ Plain ASGI: nothing of a body is read before its key is known.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
 _OPEN_FOLDERS = ("/page/", "/docs/")
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 KEY_HEADER = "x-veridical-key"
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
@@ -59,9 +61,16 @@ class RequestMiddleware:
         name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
         token = request_id.set(name)
         try:
-            await self._answer(scope, receive, _Sender(scope, send, name))
+            with self._span(scope):
+                await self._answer(scope, receive, _Sender(scope, send, name))
         finally:
             request_id.reset(token)
+
+    def _span(self, scope: Scope) -> AbstractContextManager[None]:
+        """Return the span of a request; probes and scrapes have none."""
+        if scope["path"] in UNTRACED:
+            return nullcontext()
+        return self._service.telemetry.span("request", "server", Headers(scope=scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
