@@ -453,7 +453,7 @@ export interface components {
          * FactIn
          * @description A fact to be stored if its evidence supports it.
          * @example {
-         *       "about": [
+         *       "entities": [
          *         "bridge"
          *       ],
          *       "sources": {
@@ -473,11 +473,11 @@ export interface components {
                 [key: string]: string;
             } | (components["schemas"]["SourceIn"] | string)[]) | null;
             /**
-             * About
+             * Entities
              * @description Entities that it is about.
              * @default []
              */
-            about: (components["schemas"]["EntityIn"] | string)[];
+            entities: (components["schemas"]["EntityIn"] | string)[];
             /**
              * Relation
              * @description How the entities are related.
@@ -2423,7 +2423,8 @@ export interface operations {
                      *
                      *     `documents` are the evidence, instead of the messages unless `evidence` names their roles, too.
                      *     `policy` has the keys of the settings' block `policy`. With `verify` off the request is only
-                     *     passed on. With `report` off the claims are left out of the verdict.
+                     *     passed on. With `report` off the claims are left out of the verdict. `on_unverified` can only be
+                     *     stricter than what holds without it.
                      */
                     veridical?: {
                         /**
@@ -2514,6 +2515,8 @@ export interface operations {
                         } | null;
                         /** On Failure */
                         on_failure?: ("pass" | "flag" | "retry" | "block") | null;
+                        /** On Unverified */
+                        on_unverified?: ("pass" | "flag" | "block") | null;
                         /** Report */
                         report?: boolean | null;
                     };
@@ -2530,6 +2533,10 @@ export interface operations {
                     "x-veridical-outcome"?: string;
                     /** @description How many claims are flagged, if that is known. */
                     "x-veridical-flagged"?: number;
+                    /** @description passed, flagged, retried or blocked. */
+                    "x-veridical-action"?: string;
+                    /** @description Why there is no verdict, such as load or timeout. */
+                    "x-veridical-reason"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2611,7 +2618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upstream cannot be reached. */
+            /** @description The upstream cannot be reached, or its answer cannot be read and may not go out unverified. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -2694,7 +2701,8 @@ export interface operations {
                      *
                      *     `documents` are the evidence, instead of the messages unless `evidence` names their roles, too.
                      *     `policy` has the keys of the settings' block `policy`. With `verify` off the request is only
-                     *     passed on. With `report` off the claims are left out of the verdict.
+                     *     passed on. With `report` off the claims are left out of the verdict. `on_unverified` can only be
+                     *     stricter than what holds without it.
                      */
                     veridical?: {
                         /**
@@ -2785,6 +2793,8 @@ export interface operations {
                         } | null;
                         /** On Failure */
                         on_failure?: ("pass" | "flag" | "retry" | "block") | null;
+                        /** On Unverified */
+                        on_unverified?: ("pass" | "flag" | "block") | null;
                         /** Report */
                         report?: boolean | null;
                     };
@@ -2801,6 +2811,10 @@ export interface operations {
                     "x-veridical-outcome"?: string;
                     /** @description How many claims are flagged, if that is known. */
                     "x-veridical-flagged"?: number;
+                    /** @description passed, flagged, retried or blocked. */
+                    "x-veridical-action"?: string;
+                    /** @description Why there is no verdict, such as load or timeout. */
+                    "x-veridical-reason"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -2882,7 +2896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upstream cannot be reached. */
+            /** @description The upstream cannot be reached, or its answer cannot be read and may not go out unverified. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -2955,6 +2969,10 @@ export interface operations {
                     "x-veridical-outcome"?: string;
                     /** @description How many claims are flagged, if that is known. */
                     "x-veridical-flagged"?: number;
+                    /** @description passed, flagged, retried or blocked. */
+                    "x-veridical-action"?: string;
+                    /** @description Why there is no verdict, such as load or timeout. */
+                    "x-veridical-reason"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -3036,7 +3054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description The upstream cannot be reached. */
+            /** @description The upstream cannot be reached, or its answer cannot be read and may not go out unverified. */
             502: {
                 headers: {
                     [name: string]: unknown;
