@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -88,7 +89,6 @@ class Memory:
         embeddings: EmbeddingModel | None = None,
     ) -> None:
         opened = store if isinstance(store, Store) else Store(store)
-        self._store = opened
         self._closing: list[Callable[[], object]] = []
         if gate is not None:
             self.on_close(gate.close)
@@ -100,16 +100,33 @@ class Memory:
             self.on_close(self._semantic.close)
         if opened is not store:
             self.on_close(opened.close)
-        self._facts = MemoryTables(opened)
-        self._queue = MemoryQueue(opened)
-        self._checker = Checker(self._facts, gate)
-        self._waiting = Waiting(opened.beside)
+        self._gate = gate
+        self._bind(opened)
+
+    def _bind(self, store: Store) -> None:
+        """Read and write the facts of the store's project."""
+        self._store = store
+        self._facts = MemoryTables(store)
+        self._queue = MemoryQueue(store)
+        self._checker = Checker(self._facts, self._gate)
+        self._semantic = self._semantic and self._semantic.of(store)
+        self._waiting = Waiting(store.beside)
         self._admission = FactWriter(self._facts, self._queue, self._checker, self._waiting)
+
+    def of(self, project: str) -> Memory:
+        """Return the memory of another project in the same database, with the same gate.
+
+        Closing it closes nothing: the gate and the database are those of this one.
+        """
+        other = copy(self)
+        other._bind(self._store.of(project))  # noqa: SLF001 -- its own copy
+        other._closing = []  # noqa: SLF001 -- see above
+        return other
 
     @property
     def gate(self) -> MemoryGate | None:
         """Gate that verifies facts; None if it is off."""
-        return self._checker.gate
+        return self._gate
 
     def __enter__(self) -> Self:
         return self

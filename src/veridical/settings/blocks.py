@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
+from veridical.core.projects import DEFAULT_PROJECT
 from veridical.settings.backend_blocks import (
     AliasSettings,
     AnthropicSettings,
@@ -39,6 +40,7 @@ from veridical.settings.types import (
     Name,
     Names,
     Probability,
+    ProjectName,
     Seconds,
     Secret,
     SettingsBlock,
@@ -181,6 +183,7 @@ class StoreSettings(SettingsBlock):
             "or null for a file in the user's folder for data"
         ),
     ] = None
+    project: ProjectName = DEFAULT_PROJECT
 
 
 class EmbeddingSettings(SettingsBlock):
@@ -265,7 +268,10 @@ class TopLevel(SettingsBlock):
     embeddings: EmbeddingSettings = EmbeddingSettings()
     calibration: Annotated[
         StrictStr | None,
-        Field(description="a file that `veridical calibrate` wrote, or null for none"),
+        Field(
+            description="a file that `veridical calibrate` wrote, in which {project} is the "
+            "project's name, or null for none"
+        ),
     ] = None
     requests: RequestSettings = RequestSettings()
     prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None

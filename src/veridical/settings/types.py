@@ -19,6 +19,8 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.projects import is_project
+
 
 class SettingsBlock(BaseModel):
     """Group of settings under one key."""
@@ -69,6 +71,19 @@ Secret = Annotated[SecretStr | None, Field(description="a key, or null")]
 Name = Annotated[
     Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] | None,
     Field(description="NAME or NAME:MODEL, or null"),
+]
+
+
+def _project(value: object) -> object:
+    if not is_project(value):
+        raise ValueError
+    return value
+
+
+ProjectName = Annotated[
+    StrictStr,
+    BeforeValidator(_project),
+    Field(description="a name of 1 to 64 letters, digits, dots, hyphens or underscores"),
 ]
 
 

@@ -18,12 +18,12 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     case,
-    delete,
     func,
     insert,
     select,
 )
 
+from veridical.store.projects import delete_of, project_column, rows_of
 from veridical.store.tables import dialect, fetched, metadata
 
 if TYPE_CHECKING:
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
     from veridical.store.database import Store
 
-trace_nodes = Table(
+all_nodes = Table(
     "trace_nodes",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),  # the order of writing
     Column("id", String, nullable=False, unique=True),
+    project_column(),
     Column("root", String, nullable=False, index=True),
     Column("parent", String, ForeignKey("trace_nodes.id"), index=True),
     Column("kind", String, nullable=False),
@@ -48,16 +49,18 @@ trace_nodes = Table(
     Column("created", DateTime(timezone=True), nullable=False),
     UniqueConstraint("root", "name"),
 )
-trace_edges = Table(
+all_edges = Table(
     "trace_edges",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
+    project_column(),
     Column("root", String, nullable=False, index=True),
     Column("source", String, ForeignKey("trace_nodes.id"), nullable=False),
     Column("label", String, nullable=False),
     Column("target", String, ForeignKey("trace_nodes.id"), nullable=False, index=True),
     UniqueConstraint("source", "label", "target"),
 )
+trace_nodes, trace_edges = rows_of(all_nodes), rows_of(all_edges)
 
 Row: TypeAlias = dict[str, Any]
 _AT_ONCE = 500
@@ -67,7 +70,7 @@ _SHOWN = [column for column in trace_nodes.c if column.name != "folded"]
 
 
 class TraceTables:
-    """Nodes and edges of reasoning traces; `root` is the id of the goal a trace began with."""
+    """Nodes and edges of a project's traces; `root` is the id of the goal a trace began with."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -76,15 +79,15 @@ class TraceTables:
         """Write nodes, parents first, and edges, all or nothing; an edge that is there stays."""
         with self._store.write() as connection:
             if nodes:
-                connection.execute(insert(trace_nodes), [dict(node) for node in nodes])
+                connection.execute(insert(all_nodes), [dict(node) for node in nodes])
             _put_edges(connection, edges)
 
     def put_named(self, node: Mapping[str, Any], edges: Iterable[Mapping[str, Any]]) -> Row:
         """Write a node with its edges unless the trace has its name; return the stored one."""
         with self._store.write() as connection:
-            new = dialect(connection).insert(trace_nodes).values(**node)
+            new = dialect(connection).insert(all_nodes).values(**node)
             new = new.on_conflict_do_nothing(index_elements=["root", "name"])
-            if connection.execute(new.returning(trace_nodes.c.id)).first() is not None:
+            if connection.execute(new.returning(all_nodes.c.id)).first() is not None:
                 _put_edges(connection, edges)
             same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])
             return fetched(connection, select(*_SHOWN).where(same))[0]
@@ -168,10 +171,9 @@ class TraceTables:
     def remove(self, root: str) -> int:
         """Remove a trace, and return how many nodes it had."""
         with self._store.write() as connection:
-            connection.execute(delete(trace_edges).where(trace_edges.c.root == root))
-            return connection.execute(
-                delete(trace_nodes).where(trace_nodes.c.root == root)
-            ).rowcount
+            connection.execute(delete_of(all_edges).where(all_edges.c.root == root))
+            gone = delete_of(all_nodes).where(all_nodes.c.root == root)
+            return connection.execute(gone).rowcount
 
     def _select(self, wanted: Select[Any]) -> list[Row]:
         with self._store.read() as connection:
@@ -181,5 +183,5 @@ class TraceTables:
 def _put_edges(connection: Connection, edges: Iterable[Mapping[str, Any]]) -> None:
     rows = [dict(edge) for edge in edges]
     if rows:
-        new = dialect(connection).insert(trace_edges)
+        new = dialect(connection).insert(all_edges)
         connection.execute(new.on_conflict_do_nothing(), rows)

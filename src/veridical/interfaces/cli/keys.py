@@ -174,7 +174,7 @@ def _scopes(named: list[str]) -> list[Scope]:
 
 
 def _project(name: str) -> str:
-    from veridical.interfaces.http.auth import is_project
+    from veridical.core.projects import is_project
 
     if not is_project(name):
         msg = "a project's name has 1 to 64 characters: letters, digits, dots, hyphens, underscores"

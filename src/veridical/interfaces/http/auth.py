@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import re
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.projects import DEFAULT_PROJECT, is_project
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 SCHEMA = "veridical.keys/1"
 PREFIX = "vd_"
 _HEX = 64
-
-DEFAULT_PROJECT = "default"
-_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Scope(StrEnum):
@@ -66,11 +63,6 @@ class Key:
 
 ANYONE = Key("anyone", "", (Scope.ADMIN,))
 """Caller of a service without keys, which listens on this machine only."""
-
-
-def is_project(name: object) -> bool:
-    """Return whether a value is the name of a project: 1 to 64 of A-Z, a-z, 0-9, `.`, `_`, `-`."""
-    return isinstance(name, str) and _PROJECT.fullmatch(name) is not None
 
 
 def new_key(

@@ -26,6 +26,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.projects import project_in_force, within_project
 from veridical.pipeline.inference.wrappers.base import Wrapper, safe_estimate
 from veridical.telemetry import BackendAsked
 
@@ -80,6 +81,7 @@ class _Entry:
     queries: Sequence[Query]
     done: asyncio.Future[None]
     left: deque[int]
+    project: str | None
     found: dict[int, Measurement] = field(default_factory=dict)
 
 
@@ -87,7 +89,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     """Backend that joins the queries of concurrent requests into batches of at most `most`.
 
     A batch takes about as many from each request, so that a small one does not wait for a large
-    one. For one event loop.
+    one, and is of one project, whose cache and calibration it uses. For one event loop.
     """
 
     def __init__(self, backend: Backend, most: int = 32) -> None:
@@ -106,7 +108,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
         if not queries:
             return []
         done = asyncio.get_running_loop().create_future()
-        entry = _Entry(queries, done, deque(range(len(queries))))
+        entry = _Entry(queries, done, deque(range(len(queries))), project_in_force())
         self._entries.append(entry)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
@@ -120,9 +122,10 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     async def _work(self) -> None:
         while batch := self._next():
             try:
-                measured = await safe_estimate(
-                    self.wrapped, [entry.queries[i] for entry, i in batch]
-                )
+                with within_project(batch[0][0].project):
+                    measured = await safe_estimate(
+                        self.wrapped, [entry.queries[i] for entry, i in batch]
+                    )
             except BaseException as error:
                 # Each caller has to get the error: a backend that cannot start, or a cancellation.
                 for entry, _ in batch:
@@ -139,15 +142,20 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     def _next(self) -> list[tuple[_Entry, int]]:
         """Take the next batch: a share from each request in turn, until it is full."""
         batch: list[tuple[_Entry, int]] = []
+        others: list[_Entry] = []
         while self._entries and len(batch) < self._most:
             entry = self._entries.popleft()
             if entry.done.done():  # nobody waits for it any more
+                continue
+            if batch and entry.project != batch[0][0].project:
+                others.append(entry)
                 continue
             share = max(1, (self._most - len(batch)) // (len(self._entries) + 1))
             taken = min(share, len(entry.left))
             batch += [(entry, entry.left.popleft()) for _ in range(taken)]
             if entry.left:
                 self._entries.append(entry)
+        self._entries.extendleft(reversed(others))  # the next batch begins with the first of them
         return batch
 
 

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
+from veridical.core.projects import within_project
 from veridical.core.recalibration import Recalibration, to_document
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.calibrated import Calibrated
@@ -19,14 +20,15 @@ from veridical.wiring.build import build_backend, build_verifier, read_calibrati
 
 QUERY = Query("The tower is 330 m tall.", "The tower is 330 metres tall.")
 COOL = Recalibration("fake", "fake", "fake", 0.4, 2.0)
+FOUND = {"default": COOL}.get
 
 
 def test_it_keeps_the_promises_of_the_port() -> None:
-    anyio.run(check_backend, Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL))
+    anyio.run(check_backend, Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), FOUND))
 
 
 def test_estimates_are_read_at_its_temperature_and_the_info_has_its_threshold() -> None:
-    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL)
+    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), FOUND)
     (found,) = anyio.run(backend.estimate, [QUERY])
     assert not isinstance(found, Unmeasured)
     assert found.supported == pytest.approx(0.75)
@@ -36,7 +38,7 @@ def test_estimates_are_read_at_its_temperature_and_the_info_has_its_threshold() 
 
 def test_what_was_not_measured_stays_so() -> None:
     lost = Unmeasured(UnmeasuredReason.TIMEOUT)
-    backend = Calibrated(FakeBackend(lambda _: lost), COOL)
+    backend = Calibrated(FakeBackend(lambda _: lost), FOUND)
     assert list(anyio.run(backend.estimate, [QUERY])) == [lost]
 
 
@@ -113,3 +115,13 @@ def test_a_file_that_cannot_be_read_is_a_named_error(tmp_path: Path, content: by
     with pytest.raises(ConfigurationError, match="calibration") as caught:
         read_calibrations(str(path))
     assert "veridical calibrate" in caught.value.hint
+
+
+def test_a_calibration_holds_for_its_project_only() -> None:
+    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), {"a": COOL}.get, "a")
+    own = backend.info
+    with within_project("b"):
+        assert backend.info == backend.wrapped.info != own
+        (measured,) = anyio.run(backend.estimate, [QUERY])
+    assert not isinstance(measured, Unmeasured)
+    assert measured.supported == 0.9

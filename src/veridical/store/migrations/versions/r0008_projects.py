@@ -1,0 +1,142 @@
+"""Project of each row; rows from before are of the project `default`."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0006"
+
+_WITH_A_COLUMN = (
+    *("memory_facts", "memory_provenance", "memory_links", "memory_vectors"),
+    *("memory_queue", "memory_rejections", "trace_nodes", "trace_edges", "reports"),
+)
+
+
+def upgrade() -> None:
+    """Add the column, and make what was unique unique within a project."""
+    for name in _WITH_A_COLUMN:
+        op.add_column(name, _project())
+    _facts()
+    op.create_index("ix_reports_project_created", "reports", ["project", "created"])
+    if op.get_bind().dialect.name == "sqlite":
+        _rebuild_feedback()
+        _rebuild_entities()
+        return
+    for name in ("feedback", "memory_entities", "memory_roles"):
+        op.add_column(name, _project())
+    _unique("feedback", "uq_feedback_report_claim", ["project", "report", "claim"])
+    _unique("memory_entities", "uq_memory_entities_key", ["project", "key"])
+
+
+def _project() -> sa.Column[str]:
+    return sa.Column("project", sa.String, nullable=False, server_default="default")
+
+
+def _facts() -> None:
+    there = sa.text("retracted IS NULL")
+    op.drop_index("uq_memory_facts_key", "memory_facts")
+    op.create_index(
+        "uq_memory_facts_project_key",
+        "memory_facts",
+        ["project", "key"],
+        unique=True,
+        sqlite_where=there,
+        postgresql_where=there,
+    )
+    op.create_index("ix_memory_facts_project_number", "memory_facts", ["project", "number"])
+
+
+def _unique(table: str, before: str, columns: list[str]) -> None:
+    op.drop_constraint(before, table)
+    op.create_unique_constraint(f"uq_{table}_{'_'.join(columns)}", table, columns)
+
+
+# --- SQLite, which can change a constraint only by making the table again ---------------------
+
+
+def _rebuild_feedback() -> None:
+    op.create_table(
+        "feedback_new",
+        sa.Column("id", sa.Integer, autoincrement=True),
+        _project(),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("report", sa.String, nullable=False),
+        sa.Column("claim", sa.String, nullable=False),
+        sa.Column("claim_hash", sa.String, nullable=False),
+        sa.Column("backend", sa.String, nullable=False),
+        sa.Column("model", sa.String, nullable=False),
+        sa.Column("estimator", sa.String, nullable=False),
+        sa.Column("fingerprint", sa.String),
+        sa.Column("p1", sa.JSON),
+        sa.Column("p0", sa.JSON),
+        sa.Column("status", sa.String, nullable=False),
+        sa.Column("support_threshold", sa.Float(53), nullable=False),
+        sa.Column("contradiction_threshold", sa.Float(53), nullable=False),
+        sa.Column("right", sa.Boolean, nullable=False),
+        sa.Column("actual", sa.String),
+        sa.PrimaryKeyConstraint("id", name="pk_feedback"),
+        sa.UniqueConstraint("project", "report", "claim", name="uq_feedback_project_report_claim"),
+        sqlite_autoincrement=True,
+    )
+    op.execute(
+        "INSERT INTO feedback_new (id, created, report, claim, claim_hash, backend, model, "
+        "estimator, fingerprint, p1, p0, status, support_threshold, contradiction_threshold, "
+        '"right", actual) '
+        "SELECT id, created, report, claim, claim_hash, backend, model, estimator, fingerprint, "
+        'p1, p0, status, support_threshold, contradiction_threshold, "right", actual FROM feedback'
+    )
+    # Also numbers of marks that were removed are never given again.
+    op.execute("DELETE FROM sqlite_sequence WHERE name = 'feedback_new'")
+    op.execute(
+        "INSERT INTO sqlite_sequence (name, seq) "
+        "SELECT 'feedback_new', seq FROM sqlite_sequence WHERE name = 'feedback'"
+    )
+    op.drop_table("feedback")
+    op.rename_table("feedback_new", "feedback")
+    op.create_index("ix_feedback_fingerprint", "feedback", ["fingerprint"])
+
+
+def _rebuild_entities() -> None:
+    """Make the entities again, and before the old ones go, the roles that refer to them."""
+    op.create_table(
+        "entities_new",
+        _project(),
+        sa.Column("number", sa.Integer, autoincrement=True),
+        sa.Column("key", sa.String, nullable=False),
+        sa.Column("name", sa.String, nullable=False),
+        sa.PrimaryKeyConstraint("number", name="pk_memory_entities"),
+        sa.UniqueConstraint("project", "key", name="uq_memory_entities_project_key"),
+    )
+    op.create_table(
+        "roles_new",
+        _project(),
+        sa.Column("fact", sa.Integer, nullable=False),
+        sa.Column("position", sa.Integer, nullable=False),
+        sa.Column("role", sa.String, nullable=False),
+        sa.Column("entity", sa.Integer, nullable=False),
+        sa.PrimaryKeyConstraint("fact", "position", name="pk_memory_roles"),
+        sa.ForeignKeyConstraint(
+            ["fact"], ["memory_facts.number"], name="fk_memory_roles_fact_memory_facts"
+        ),
+        sa.ForeignKeyConstraint(
+            ["entity"], ["entities_new.number"], name="fk_memory_roles_entity_memory_entities"
+        ),
+    )
+    op.execute(
+        "INSERT INTO entities_new (number, key, name) SELECT number, key, name FROM memory_entities"
+    )
+    op.execute(
+        "INSERT INTO roles_new (fact, position, role, entity) "
+        "SELECT fact, position, role, entity FROM memory_roles"
+    )
+    op.drop_table("memory_roles")
+    op.drop_table("memory_entities")
+    op.rename_table("entities_new", "memory_entities")
+    op.rename_table("roles_new", "memory_roles")
+    op.create_index("ix_memory_roles_entity", "memory_roles", ["entity"])
+
+
+def downgrade() -> None:
+    """Refuse: the rows of all projects would become those of one."""
+    msg = "databases with projects do not go back"
+    raise NotImplementedError(msg)
