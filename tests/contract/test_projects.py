@@ -19,6 +19,7 @@ from veridical.store import (
     ReportTable,
     Store,
     TraceTables,
+    UsageTable,
     VectorTable,
     migrate,
 )
@@ -124,6 +125,16 @@ def node_row(node_id: str, parent: str | None = None) -> Row:
 EDGE = {"root": "g1", "source": "g1", "label": "has", "target": "n1"}
 
 
+USED = {
+    "key": "app",
+    "day": "2026-01-02",
+    "requests": 1,
+    "claims": 2,
+    "tokens": 3,
+    "cost_usd": 0.5,
+}
+
+
 def fill(store: Store) -> None:
     """Write a row into each table, for the project of the store."""
     facts = MemoryTables(store)
@@ -136,6 +147,7 @@ def fill(store: Store) -> None:
     FeedbackTable(store).put(feedback_row())
     traces = TraceTables(store)
     traces.put([node_row("g1"), node_row("n1", "g1")], [EDGE])
+    UsageTable(store).add([USED])
     ReportTable(store, most=10, kept_s=60).put("report", "key", b"a report")
 
 
@@ -179,7 +191,7 @@ CALLS: Calls = {
         "rejections": (lambda t: t.rejections(10), []),
         "rows": (lambda t: t.rows(), []),
         # Not within a project: the worker of a service works for all of them.
-        "projects": (lambda t: t.projects(), ["a"]),
+        "counts": (lambda t: t.counts(), {"a": 1}),
         "reject": (lambda t: t.reject(rejection()), None),
     },
     VectorTable: {
@@ -209,6 +221,10 @@ CALLS: Calls = {
             lambda t: t.put_named(node_row("n2") | {"root": "g2", "name": "S1"}, [])["id"],
             "n2",
         ),
+    },
+    UsageTable: {
+        "since": (lambda t: t.since("2026-01-01"), []),
+        "add": (lambda t: t.add([USED]), None),
     },
     ReportTable: {
         "get": (lambda t: t.get("report"), None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -378,6 +379,16 @@ class Memory:
             for row in self._waiting.rows()
         ]
         return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
+
+    def queued_by_project(self) -> dict[str, int]:
+        """Return the numbers of queued facts of all projects, for a worker that serves them all.
+
+        Facts that wait for the database's lock are among them.
+        """
+        found = Counter(self._queue.counts())
+        for project in self._store.beside_projects():
+            found[project] += len(list(self.of(project)._waiting.rows()))  # noqa: SLF001 -- its own copy
+        return dict(found)
 
     def rejections(self, *, limit: int = 100) -> list[FactRejection]:
         """Return the rejections, the newest first: hashes and figures, no text."""

@@ -101,7 +101,10 @@ class HallucinationBackendSettings(SettingsBlock):
 class MemoryGateSettings(SettingsBlock):
     """Block `hallucination.memory_gate:`: facts are verified before they are stored."""
 
-    enabled: Switch = False
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for the host's own: on in the service"),
+    ] = None
     min_confidence: Probability = 0.5
     reject_unsupported: Switch = True
 

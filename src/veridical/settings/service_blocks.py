@@ -68,6 +68,12 @@ class ServerSettings(SettingsBlock):
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+    audit_log: Annotated[
+        StrictStr | None, Field(description="a file, or null for the log of the process")
+    ] = None
+    usage_in: Literal["memory", "store"] = Field(
+        default="memory", description="'memory' or 'store'"
+    )
 
 
 class TelemetrySettings(SettingsBlock):

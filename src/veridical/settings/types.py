@@ -49,7 +49,7 @@ Address = Annotated[
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def _seconds(value: object) -> object:
+def seconds_of(value: object) -> object:
     """Return a duration such as "1m30s" in seconds; a number is one already."""
     if not isinstance(value, str):
         return value
@@ -63,7 +63,7 @@ def _seconds(value: object) -> object:
 
 Duration = Annotated[
     Annotated[StrictFloat, AllowInfNan(False), Field(gt=0)] | None,
-    BeforeValidator(_seconds),
+    BeforeValidator(seconds_of),
     Field(description="a duration above 0 such as 500ms, 2s or 1h30m, or null"),
 ]
 Switch = Annotated[StrictBool, Field(description="true or false")]

@@ -10,6 +10,7 @@ from veridical.store.memory_vectors import VectorTable
 from veridical.store.rates import RateTable
 from veridical.store.reports import ReportTable
 from veridical.store.traces import TraceTables
+from veridical.store.usage import UsageTable
 
 __all__ = [
     "CacheTable",
@@ -20,6 +21,7 @@ __all__ = [
     "ReportTable",
     "Store",
     "TraceTables",
+    "UsageTable",
     "VectorTable",
     "default_url",
 ]

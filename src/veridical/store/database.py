@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from copy import copy
 from functools import partial
+from glob import escape
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -129,6 +130,18 @@ class Store:
             return None
         named = "" if self.project == DEFAULT_PROJECT else f".{self.project}"
         return Path(f"{url.database}{named}.waiting")
+
+    def beside_projects(self) -> list[str]:
+        """Return the projects that have a folder beside the file."""
+        url = self._database.url
+        if url.drivername != "sqlite" or url.database is None:
+            return []
+        file = Path(url.database)
+        start, end = f"{file.name}.", ".waiting"
+        named = sorted(path.name for path in file.parent.glob(f"{escape(start)}*{end}"))
+        others = [name[len(start) : -len(end)] for name in named]
+        own = [DEFAULT_PROJECT] if Path(f"{file}{end}").is_dir() else []
+        return own + [name for name in others if name != DEFAULT_PROJECT]
 
     @property
     def ready(self) -> bool:

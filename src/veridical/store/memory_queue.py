@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, insert, or_, select
+from sqlalchemy import and_, func, insert, or_, select
 
 from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
 from veridical.store.memory_tables import (
@@ -122,11 +122,12 @@ class MemoryQueue:
         with self._store.read() as connection:
             return fetched(connection, wanted)
 
-    def projects(self) -> list[str]:
-        """Return the projects that have queued facts, whatever the project of this queue."""
-        wanted = select(all_queue.c.project).distinct().order_by(all_queue.c.project)
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of queued facts by project, whatever the project of this queue."""
+        project = all_queue.c.project
+        wanted = select(project, func.count()).group_by(project).order_by(project)
         with self._store.read() as connection:
-            return list(connection.scalars(wanted))
+            return {row[0]: row[1] for row in connection.execute(wanted)}
 
     def rows(self) -> list[Row]:
         """Return the queued rows with the `id` of their facts, by due time."""

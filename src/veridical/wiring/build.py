@@ -348,7 +348,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     block, store = settings.hallucination, build_store(settings)
     embeddings = build_embeddings(settings)
     if gate is None:
-        gate = block.enabled and block.memory_gate.enabled
+        gate = bool(block.enabled and block.memory_gate.enabled)
     if not gate:
         return _closing(Memory(store, embeddings=embeddings), store)
     backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")

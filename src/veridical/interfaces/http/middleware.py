@@ -15,7 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
-from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.interfaces.http.auth import KeyRefusedError, is_loopback
+from veridical.interfaces.http.callers import calling
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -57,14 +58,18 @@ class RequestMiddleware:
         name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
         token = request_id.set(name)
         try:
-            await self._answer(scope, receive, _Sender(scope, send, name))
+            key, refused = self._admitted(scope)
+            with calling(key):
+                await self._answer(scope, receive, _Sender(scope, send, name), refused)
         finally:
             request_id.reset(token)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: _Sender, refused: Response | None
+    ) -> None:
         started = perf_counter()
         try:
-            refused = self._refused(scope) or await self._over_its_rate(scope)
+            refused = refused or await self._over_its_rate(scope)
             if refused is not None:
                 await refused(scope, receive, send)
             else:
@@ -80,10 +85,17 @@ class RequestMiddleware:
             event = Served(method, _route(scope), send.status, seconds)
             self._service.telemetry.take(event)
 
+    def _admitted(self, scope: Scope) -> tuple[Key | None, Response | None]:
+        """Return the key of a request, and its refusal if it does not pass."""
+        state = scope.setdefault("state", {})
+        state["key"] = self._service.keyring.anyone
+        refused = self._refused(scope)
+        known = refused is None or state["key"] is not self._service.keyring.anyone
+        return (state["key"] if known else None), refused
+
     def _refused(self, scope: Scope) -> Response | None:
-        """Return the refusal of a request, None if it passes; note the key of one that does."""
+        """Return the refusal of a request, None if it passes; note its key."""
         headers, path = Headers(scope=scope), scope["path"]
-        scope.setdefault("state", {})["key"] = ANYONE
         if self._service.keyring.open and not self._ours(headers):
             hint = "Ask it by the address that it listens on"
             return errors.response(421, "this service is for this machine only", hint)
@@ -93,12 +105,12 @@ class RequestMiddleware:
         if path in OPEN_PATHS or path.startswith("/page/"):
             return None
         if not self._service.keyring.open:
-            key = self._key(headers)
-            if key is None:
+            try:
+                scope["state"]["key"] = self._service.keyring.find(_token(headers))
+            except KeyRefusedError as error:
                 hint = "Send Authorization: Bearer KEY, or X-Veridical-Key: KEY"
                 challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-                return errors.response(401, "no key that is known", hint, headers=challenge)
-            scope["state"]["key"] = key
+                return errors.response(401, str(error), hint, headers=challenge)
         return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
@@ -114,11 +126,6 @@ class RequestMiddleware:
             return True
         named = self._service.settings.server.origins or ()
         return origin in named or is_loopback(_host_of(origin))
-
-    def _key(self, headers: Headers) -> Key | None:
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
-        return self._service.keyring.find(given.strip()) if given else None
 
     async def _over_its_rate(self, scope: Scope) -> Response | None:
         if not scope["path"].startswith("/v1/"):
@@ -138,6 +145,11 @@ class RequestMiddleware:
         if length.isdecimal() and int(length[:20]) > limit:
             return errors.response(413, f"the body has more than {limit} bytes", "Send less")
         return None
+
+
+def _token(headers: Headers) -> str:
+    kind, _, bearer = headers.get("authorization", "").partition(" ")
+    return (headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")).strip()
 
 
 def _host_of(origin: str) -> str:

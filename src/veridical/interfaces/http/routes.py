@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
     from veridical.pipeline.reports.formats import ReportFormat
     from veridical.settings.blocks import PolicySettings
+    from veridical.store import Store
 
 FormatName = Annotated[
     str,
@@ -111,7 +112,7 @@ async def _kept(
     service: Service, request: Request, report: Report, report_id: str | None = None
 ) -> dict[str, str]:
     named = report_id or new_id()
-    await service.shelf.put(named, report, request.state.key.id)
+    await service.shelf.put(named, report, request.state.key)
     return {
         "x-veridical-report": named,
         "x-veridical-outcome": report.summary.outcome.value,
@@ -274,7 +275,7 @@ async def get_report(
     *,
     name: FormatName = "json",
 ) -> Response:
-    """Return a report that this key asked for a while ago, if it is still kept."""
+    """Return a report that a key of this project asked for, if it is still kept."""
     report = await _found(service, request, report_id)
     return await anyio.to_thread.run_sync(_rendered, report, format_named(name))
 
@@ -315,11 +316,12 @@ async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceD
     given: Any = body.report
     if isinstance(given, str):
         given = await _found(service, request, given)
-    return _json(await anyio.to_thread.run_sync(partial(_marked, given, body, service)))
+    store = service.store.of(request.state.key.project)
+    return _json(await anyio.to_thread.run_sync(partial(_marked, given, body, store)))
 
 
 async def _found(service: Service, request: Request, report_id: str) -> Report:
-    report = await service.shelf.get(report_id, request.state.key.id)
+    report = await service.shelf.get(report_id, request.state.key.project)
     if report is None:
         msg = "there is no such report any more"
         hint = "Check the answer again; for feedback, the report itself will do, too"
@@ -327,13 +329,11 @@ async def _found(service: Service, request: Request, report_id: str) -> Report:
     return report
 
 
-def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
+def _marked(report: Any, body: schemas.FeedbackIn, store: Store) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
     from veridical.feedback.labels import Feedback, to_document
 
     try:
-        mark = Feedback(service.store).mark(
-            report, body.claim_id, right=body.right, actual=body.actual
-        )
+        mark = Feedback(store).mark(report, body.claim_id, right=body.right, actual=body.actual)
     except InputError as error:
         # Its words may name claims of the report that was sent, which are the request's own.
         msg = "there is no such claim or status in the report, or it is no report"
@@ -350,7 +350,7 @@ def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str
     responses=replies.answers(replies.REMEMBERED, "What became of the fact.", 503),
     response_class=Response,
 )
-async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
+async def remember(body: schemas.FactIn, request: Request, service: ServiceDep) -> Response:
     """Store a fact, queue it, or reject it; a gate is never shed, and has its own two seconds."""
     from veridical.memory import FactOutcome
     from veridical.memory.documents import remembered_document
@@ -358,6 +358,7 @@ async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
     about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
     work = partial(
         service.remember,
+        request.state.key.project,
         body.text,
         _sources(body.sources),
         about=about,
@@ -380,16 +381,18 @@ async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
     response_class=Response,
 )
 async def recall(
+    request: Request,
     service: ServiceDep,
     text: Annotated[str | None, Query(description="Words that a fact has, all of them.")] = None,
     entity: Annotated[list[str] | None, Query(description="What it is about.")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> Response:
     """Return facts by their words or by their entities."""
+    from veridical.memory import Memory
     from veridical.memory.documents import facts_document
 
     def find() -> dict[str, Any]:
-        found = service.memory.facts(text=text, entity=entity or (), limit=limit)
-        return facts_document(found)
+        memory = Memory(service.store.of(request.state.key.project))  # nothing is verified here
+        return facts_document(memory.facts(text=text, entity=entity or (), limit=limit))
 
     return _json(await anyio.to_thread.run_sync(find))

@@ -16,7 +16,8 @@ from mcp.shared.message import SessionMessage
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
-from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
+from veridical.core.projects import DEFAULT_PROJECT
+from veridical.interfaces.http.auth import KeyRefusedError, Keyring, ensure_guarded, is_loopback
 from veridical.interfaces.listening import listen_at
 from veridical.interfaces.mcp.line_repair import repair_lines
 
@@ -61,14 +62,18 @@ async def _stdio(server: Server[Any]) -> None:
 
 
 def run_http(
-    server: Server[Any], settings: ServerSettings, *, listening: Callable[[str], object]
+    server: Server[Any],
+    settings: ServerSettings,
+    project: str = DEFAULT_PROJECT,
+    *,
+    listening: Callable[[str], object],
 ) -> None:
     """Serve HTTP until told to end; `listening` is called with the address.
 
     `ConfigurationError` if others could reach a server that asks for no key, or if the address
     cannot be had.
     """
-    app = http_app(server, settings)
+    app = http_app(server, settings, project)
     opened = listen_at(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
@@ -78,9 +83,14 @@ def run_http(
     anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
 
 
-def http_app(server: Server[Any], settings: ServerSettings) -> ASGIApp:
-    """Return the server as an ASGI app, behind its keys; errors are those of `run_http`."""
-    keyring = Keyring(settings.keys, settings.api_key)
+def http_app(
+    server: Server[Any], settings: ServerSettings, project: str = DEFAULT_PROJECT
+) -> ASGIApp:
+    """Return the server as an ASGI app, behind its keys; errors are those of `run_http`.
+
+    `project` is that of callers without a key of the file.
+    """
+    keyring = Keyring(settings.keys, settings.api_key, project)
     ensure_guarded(settings.host, keyring)
     origins = settings.origins or []
     app = server.streamable_http_app(
@@ -123,15 +133,16 @@ class _Door:
     def _refused(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
         if self._keyring.open:
-            scope.setdefault("state", {})["key"] = ANYONE
+            scope.setdefault("state", {})["key"] = self._keyring.anyone
             return None  # of this machine only: hosts and origins are looked at further in
         if "origin" in headers and headers["origin"] not in self._origins:
             return PlainTextResponse("this origin is not allowed", 403)
         kind, _, bearer = headers.get("authorization", "").partition(" ")
         given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
-        key = self._keyring.find(given.strip()) if given else None
-        if key is None:
+        try:
+            key = self._keyring.find(given.strip())
+        except KeyRefusedError as error:
             challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-            return PlainTextResponse("no key that is known", 401, challenge)
+            return PlainTextResponse(str(error), 401, challenge)
         scope.setdefault("state", {})["key"] = key
         return None

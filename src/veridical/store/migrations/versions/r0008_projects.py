@@ -1,4 +1,4 @@
-"""Project of each row; rows from before are of the project `default`."""
+"""Project of each row, `default` for rows from before, and the usage of each key."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,6 +18,7 @@ def upgrade() -> None:
         op.add_column(name, _project())
     _facts()
     op.create_index("ix_reports_project_created", "reports", ["project", "created"])
+    _usage()
     if op.get_bind().dialect.name == "sqlite":
         _rebuild_feedback()
         _rebuild_entities()
@@ -44,6 +45,20 @@ def _facts() -> None:
         postgresql_where=there,
     )
     op.create_index("ix_memory_facts_project_number", "memory_facts", ["project", "number"])
+
+
+def _usage() -> None:
+    op.create_table(
+        "usage",
+        _project(),
+        sa.Column("key", sa.String, nullable=False),
+        sa.Column("day", sa.String, nullable=False),
+        sa.Column("requests", sa.Integer, nullable=False),
+        sa.Column("claims", sa.Integer, nullable=False),
+        sa.Column("tokens", sa.BigInteger, nullable=False),
+        sa.Column("cost_usd", sa.Float(53), nullable=False),
+        sa.PrimaryKeyConstraint("project", "key", "day", name="pk_usage"),
+    )
 
 
 def _unique(table: str, before: str, columns: list[str]) -> None:
