@@ -11,7 +11,9 @@ from fastapi.openapi.utils import get_openapi
 
 from veridical.interfaces.http import access, errors, operations, replies, routes
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
+from veridical.interfaces.http.authentication import KEY_HEADER
+from veridical.interfaces.http.login import build_login_router
+from veridical.interfaces.http.middleware import RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
 from veridical.telemetry import Shed
@@ -77,6 +79,7 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
+    app.include_router(build_login_router(service.authentication.provider))
     _add_proxy(app, service)
 
 

@@ -145,7 +145,8 @@ def hash_of(token: str) -> str:
 class Keyring:
     """Keys of a service; a changed file is read again, so that a key can be revoked.
 
-    `project` is that of `anyone`, the caller of a service without keys, and of `api_key`.
+    `project` is that of `anyone`, the caller of a service without keys, and of `api_key`. `guarded`
+    is true if callers may have something else than a key: without one, nobody gets in.
     """
 
     def __init__(
@@ -153,7 +154,10 @@ class Keyring:
         path: str | None,
         api_key: SecretStr | None = None,
         project: str = DEFAULT_PROJECT,
+        *,
+        guarded: bool = False,
     ) -> None:
+        self._guarded = guarded
         self._path = None if path is None else Path(path)
         secret = None if api_key is None else api_key.get_secret_value()
         own = Key("api_key", "", (Scope.ADMIN,), project=project)
@@ -169,7 +173,7 @@ class Keyring:
     @property
     def open(self) -> bool:
         """True if there are no keys at all: anyone who reaches the service may use it."""
-        return self._path is None and not self._own
+        return self._path is None and not self._own and not self._guarded
 
     def find(self, token: str) -> Key:
         """Return the key of a token; `KeyRefusedError` if there is none, or one that has expired.

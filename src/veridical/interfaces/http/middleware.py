@@ -6,6 +6,7 @@ Plain ASGI: nothing of a body is read before its key is known.
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from starlette.exceptions import HTTPException
 from veridical.interfaces.http import errors
 from veridical.interfaces.http.auth import KeyRefusedError, is_loopback
 from veridical.interfaces.http.callers import calling
+from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
 
 OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
-KEY_HEADER = "x-veridical-key"
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -58,44 +59,35 @@ class RequestMiddleware:
         name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
         token = request_id.set(name)
         try:
-            key, refused = self._admitted(scope)
-            with calling(key):
-                await self._answer(scope, receive, _Sender(scope, send, name), refused)
+            await self._answer(scope, receive, _Sender(scope, send, name))
         finally:
             request_id.reset(token)
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, send: _Sender, refused: Response | None
-    ) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
-        try:
-            refused = refused or await self._over_its_rate(scope)
-            if refused is not None:
-                await refused(scope, receive, send)
-            else:
-                limit = self._service.settings.server.max_request_bytes
-                await self._app(scope, _limited(receive, limit), send)
-        except Exception as error:  # noqa: BLE001 -- the last line of defence
-            self._service.failed("request", error)
-            if not send.started:
-                await errors.response_of(RuntimeError())(scope, receive, send)
-        finally:
-            seconds = perf_counter() - started
-            method = scope["method"] if scope["method"] in _METHODS else "other"
-            event = Served(method, _route(scope), send.status, seconds)
-            self._service.telemetry.take(event)
+        with ExitStack() as acting:
+            try:
+                refused = await self._refused(scope, acting) or await self._over_its_rate(scope)
+                if refused is not None:
+                    await refused(scope, receive, send)
+                else:
+                    limit = self._service.settings.server.max_request_bytes
+                    await self._app(scope, _limited(receive, limit), send)
+            except Exception as error:  # noqa: BLE001 -- the last line of defence
+                self._service.failed("request", error)
+                if not send.started:
+                    await errors.response_of(RuntimeError())(scope, receive, send)
+            finally:
+                seconds = perf_counter() - started
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                event = Served(method, _route(scope), send.status, seconds)
+                self._service.telemetry.take(event)
 
-    def _admitted(self, scope: Scope) -> tuple[Key | None, Response | None]:
-        """Return the key of a request, and its refusal if it does not pass."""
+    async def _refused(self, scope: Scope, acting: ExitStack) -> Response | None:
+        """Return the refusal of a request, None if it passes; act for its key from then on."""
+        headers, path = Headers(scope=scope), scope["path"]
         state = scope.setdefault("state", {})
         state["key"] = self._service.keyring.anyone
-        refused = self._refused(scope)
-        known = refused is None or state["key"] is not self._service.keyring.anyone
-        return (state["key"] if known else None), refused
-
-    def _refused(self, scope: Scope) -> Response | None:
-        """Return the refusal of a request, None if it passes; note its key."""
-        headers, path = Headers(scope=scope), scope["path"]
         if self._service.keyring.open and not self._ours(headers):
             hint = "Ask it by the address that it listens on"
             return errors.response(421, "this service is for this machine only", hint)
@@ -106,11 +98,15 @@ class RequestMiddleware:
             return None
         if not self._service.keyring.open:
             try:
-                scope["state"]["key"] = self._service.keyring.find(_token(headers))
+                state["key"] = await self._service.authentication.key_of(scope)
             except KeyRefusedError as error:
                 hint = "Send Authorization: Bearer KEY, or X-Veridical-Key: KEY"
                 challenge = {"www-authenticate": 'Bearer realm="veridical"'}
                 return errors.response(401, str(error), hint, headers=challenge)
+            except IdentityProviderError as error:
+                self._service.failed("identity_provider", error)
+                return errors.response(503, str(error), "Ask again later, or with a key")
+        acting.enter_context(calling(state["key"]))
         return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
@@ -145,11 +141,6 @@ class RequestMiddleware:
         if length.isdecimal() and int(length[:20]) > limit:
             return errors.response(413, f"the body has more than {limit} bytes", "Send less")
         return None
-
-
-def _token(headers: Headers) -> str:
-    kind, _, bearer = headers.get("authorization", "").partition(" ")
-    return (headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")).strip()
 
 
 def _host_of(origin: str) -> str:

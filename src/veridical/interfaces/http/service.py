@@ -16,7 +16,7 @@ import anyio.to_thread
 from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.audit_log import AuditSink
-from veridical.interfaces.http.auth import Keyring
+from veridical.interfaces.http.authentication import Authentication
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
@@ -67,7 +67,8 @@ class Service:
     ) -> None:
         server = settings.server
         self.settings = settings
-        self.keyring = Keyring(server.keys, server.api_key, settings.store.project)
+        self.authentication = Authentication(server, settings.store.project)
+        self.keyring = self.authentication.keyring
         passing = settings.proxy.max_requests
         self.admission = RequestQueue(server.running, server.waiting, passing)
         self.shelf = self._shelf()

@@ -17,7 +17,9 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 
 from veridical.core.projects import DEFAULT_PROJECT
-from veridical.interfaces.http.auth import KeyRefusedError, Keyring, ensure_guarded, is_loopback
+from veridical.interfaces.http.auth import KeyRefusedError, ensure_guarded, is_loopback
+from veridical.interfaces.http.authentication import Authentication
+from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.interfaces.listening import listen_at
 from veridical.interfaces.mcp.line_repair import repair_lines
 
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from veridical.settings.service_blocks import ServerSettings
 
 PATH = "/mcp"
-KEY_HEADER = "x-veridical-key"
 INTERRUPTED = 130
 _HERE = ("127.0.0.1", "localhost", "[::1]")
 
@@ -90,15 +91,15 @@ def http_app(
 
     `project` is that of callers without a key of the file.
     """
-    keyring = Keyring(settings.keys, settings.api_key, project)
-    ensure_guarded(settings.host, keyring)
+    authentication = Authentication(settings, project)
+    ensure_guarded(settings.host, authentication.keyring)
     origins = settings.origins or []
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=settings.max_request_bytes,
         transport_security=_security(settings.host, origins),
     )
-    return _Door(app, keyring, origins)
+    return _Door(app, authentication, origins)
 
 
 def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
@@ -117,30 +118,33 @@ def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
 class _Door:
     """ASGI middleware that requires an API key, if there are keys, and a known origin of pages."""
 
-    def __init__(self, app: ASGIApp, keyring: Keyring, origins: Collection[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, authentication: Authentication, origins: Collection[str]
+    ) -> None:
         self._app = app
-        self._keyring = keyring
+        self._authentication = authentication
         self._origins = frozenset(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            refused = self._refused(scope)
+            refused = await self._refused(scope)
             if refused is not None:
                 await refused(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
+    async def _refused(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
-        if self._keyring.open:
-            scope.setdefault("state", {})["key"] = self._keyring.anyone
+        keyring = self._authentication.keyring
+        if keyring.open:
+            scope.setdefault("state", {})["key"] = keyring.anyone
             return None  # of this machine only: hosts and origins are looked at further in
         if "origin" in headers and headers["origin"] not in self._origins:
             return PlainTextResponse("this origin is not allowed", 403)
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
         try:
-            key = self._keyring.find(given.strip())
+            key = await self._authentication.key_of(scope)
+        except IdentityProviderError as error:
+            return PlainTextResponse(str(error), 503)
         except KeyRefusedError as error:
             challenge = {"www-authenticate": 'Bearer realm="veridical"'}
             return PlainTextResponse(str(error), 401, challenge)
