@@ -283,8 +283,8 @@ def test_the_same_fact_is_remembered_once_in_each_project_and_spelt_as_there(
     store: Store,
 ) -> None:
     with Memory(store) as ours, Memory(store.of("b")) as theirs:
-        first = ours.remember("The bridge has eight lanes.", about=["ACME Corp"]).fact
-        second = theirs.remember("The bridge has eight lanes.", about=["acme corp"]).fact
+        first = ours.remember("The bridge has eight lanes.", entities=["ACME Corp"]).fact
+        second = theirs.remember("The bridge has eight lanes.", entities=["acme corp"]).fact
         assert first is not None
         assert second is not None
         assert first.id != second.id
@@ -345,9 +345,9 @@ def test_what_was_there_before_projects_is_of_the_default_one(
                 connection.execute(text(statement))
         old.close()
     with Memory(url) as memory:
-        (fact,) = memory.facts(text="lanes", entity="bridge")
+        (fact,) = memory.facts(text="lanes", entities="bridge")
         assert fact.participants[0].entity == "Bridge"
-        assert memory.remember("A new one.", about=["bridge"]).fact is not None
+        assert memory.remember("A new one.", entities=["bridge"]).fact is not None
     others = Store(url, project="b")
     with Memory(others) as memory:
         assert memory.facts(everything=True) == []

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 SOURCES = {"S1": "The bridge was opened to traffic in 1998. It carries eight lanes."}
 CHECK: Json = {"answer": "It carries eight lanes [S1].", "sources": SOURCES}
-FACT: Json = {"text": "It carries eight lanes.", "sources": SOURCES, "about": ["the bridge"]}
+FACT: Json = {"text": "It carries eight lanes.", "sources": SOURCES, "entities": ["the bridge"]}
 
 
 class Tenant:

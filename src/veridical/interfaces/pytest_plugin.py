@@ -138,7 +138,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
         lines.append(
             f"    {evidence.role.value} {evidence.source}{line}: “{one_line(evidence.text)}”"
         )
-    if action := row_of(verdict).action:
+    if action := row_of(verdict).suggested_action:
         lines.append(f"    → {action}.")
     return lines
 

@@ -246,7 +246,7 @@ def test_verdicts_are_marked_right_and_wrong(
     store = build_store(Settings())
     marks = Feedback(store).list()
     store.close()
-    assert [(mark.claim, mark.right) for mark in marks] == [("c1", True), ("c2", False)]
+    assert [(mark.claim_id, mark.right) for mark in marks] == [("c1", True), ("c2", False)]
 
 
 def test_a_claim_without_its_answer_cannot_be_marked(

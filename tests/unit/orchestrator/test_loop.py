@@ -431,7 +431,7 @@ def test_a_wide_gap_of_a_supported_claim_is_critical_marked_and_tried_again(
         verifier = bridge.verifier(_just_supported, Policy(fail_on="any"))
         answer = bridge.process(Orchestrator(script, verifier, on_failure=on_failure))
         (verdict,) = answer.report.claims
-        assert (verdict.status, verdict.budget.gap_bits > 2.0) == (Status.SUPPORTED, True)
+        assert (verdict.status, verdict.budget.budget_gap_bits > 2.0) == (Status.SUPPORTED, True)
         assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, attempts)
         assert "supported, but less surely than it is stated" in answer.text
         assert "less confidence" in answer.guidance

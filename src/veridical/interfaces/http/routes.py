@@ -66,13 +66,6 @@ def _policy(service: Service, given: PolicySettings | None) -> Policy:
     return service.policy(None if given is None else given.model_dump(exclude_unset=True))
 
 
-def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `SourcesIn`
-    """Return sources in a shape that the verifier takes."""
-    if given is None or isinstance(given, dict):
-        return given
-    return [each if isinstance(each, str) else each.model_dump() for each in given]
-
-
 # --- checking --------------------------------------------------------------------------------
 
 
@@ -101,7 +94,7 @@ def _checking(
     return partial(
         service.check,
         body.answer,
-        _sources(body.sources),
+        schemas.plain_sources(body.sources),
         body.question,
         policy=_policy(service, body.policy),
         **hearing,
@@ -162,7 +155,7 @@ def _ensure_checkable(body: schemas.CheckIn) -> None:
     ensure_text(body.answer, "the answer")
     if body.question is not None:
         ensure_text(body.question, "the question")
-    as_sources(_sources(body.sources))
+    as_sources(schemas.plain_sources(body.sources))
 
 
 @checks.post(
@@ -181,7 +174,7 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
     work = partial(
         service.verify,
         body.claim,
-        _sources(body.sources),
+        schemas.plain_sources(body.sources),
         body.question,
         cites=body.cites,
         policy=policy,
@@ -249,7 +242,7 @@ async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
         auditing.audit,
         trace,
         service.verifier,
-        sources=_sources(body.sources),
+        sources=schemas.plain_sources(body.sources),
         policy=_policy(service, body.policy),
         executor=auditing.AnswerDeriver(service.backend, service.text_model) if wanted else None,
     )
@@ -294,7 +287,7 @@ async def convert_report(body: schemas.ReportIn, *, name: FormatName = "json") -
 def _converted(body: schemas.ReportIn, form: ReportFormat) -> Response:
     from veridical.pipeline.reports.parsing import from_document
 
-    sources = {} if body.sources is None else as_sources(_sources(body.sources))
+    sources = {} if body.sources is None else as_sources(schemas.plain_sources(body.sources))
     report = from_document(body.report, body.answer or "", sources, body.question)
     return _rendered(report, form)
 
@@ -355,13 +348,13 @@ async def remember(body: schemas.FactIn, request: Request, service: ServiceDep) 
     from veridical.memory import FactOutcome
     from veridical.memory.documents import remembered_document
 
-    about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
+    entities = [each if isinstance(each, str) else (each.role, each.name) for each in body.entities]
     work = partial(
         service.remember,
         request.state.key.project,
         body.text,
-        _sources(body.sources),
-        about=about,
+        schemas.plain_sources(body.sources),
+        entities=entities,
         relation=body.relation,
         confidence=body.confidence,
         tier=body.tier,
@@ -393,6 +386,6 @@ async def recall(
 
     def find() -> dict[str, Any]:
         memory = Memory(service.store.of(request.state.key.project))  # nothing is verified here
-        return facts_document(memory.facts(text=text, entity=entity or (), limit=limit))
+        return facts_document(memory.facts(text=text, entities=entity or (), limit=limit))
 
     return _json(await anyio.to_thread.run_sync(find))

@@ -18,8 +18,13 @@ from veridical.errors import VeridicalError
 from veridical.interfaces.http.audit_log import AuditSink
 from veridical.interfaces.http.authentication import Authentication
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
-from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.limits import (
+    Kind,
+    OverloadedError,
+    RateLimiter,
+    RequestQueue,
+    SharedRateLimiter,
+)
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.usage import UsageSink
 from veridical.interfaces.http.worker import QueueWorker
@@ -29,6 +34,7 @@ from veridical.telemetry import (
     Shed,
     Telemetry,
     checked,
+    fact_decided,
     failure,
     verified,
 )
@@ -331,16 +337,7 @@ class Service:
         memory = (await self.open_memory()).of(project)
         started = perf_counter()
         done = await memory.aremember(text, sources, **about)
-        refusal = getattr(done.error, "status", None)
-        self.telemetry.take(
-            FactDecided(
-                done.outcome.value,
-                done.reason,
-                None if refusal is None else str(refusal),
-                perf_counter() - started,
-                done.pending,
-            )
-        )
+        self.telemetry.take(fact_decided(done, perf_counter() - started))
         return done
 
     def failed(self, where: str, error: BaseException) -> None:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
+from veridical.interfaces.mcp.progress import Progress, notifications
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,8 @@ def build_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
         if not _allowed(context, tool):
             return _failed(f"this key does not allow {tool.name}: it lacks the scope {tool.scope}")
         with within_project(_project(context)):
-            return await _called(tool, params.arguments or {})
+            async with notifications(context.session) as progress:
+                return await _called(tool, params.arguments or {}, progress)
 
     return Server(
         NAME,
@@ -95,9 +97,9 @@ def _project(context: Any) -> str | None:  # noqa: ANN401 -- see `Context`
     return None if key is None else str(key.project)
 
 
-async def _called(tool: Tool, given: Mapping[str, Any]) -> types.CallToolResult:
+async def _called(tool: Tool, given: Mapping[str, Any], progress: Progress) -> types.CallToolResult:
     try:
-        found = await tool.call(tool.arguments.model_validate(dict(given)))
+        found = await tool.call(tool.arguments.model_validate(dict(given)), progress)
     except ValidationError as error:
         return _failed(_problems(error))
     except VeridicalError as error:

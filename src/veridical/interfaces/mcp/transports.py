@@ -13,23 +13,22 @@ import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 
 from veridical.core.projects import DEFAULT_PROJECT
-from veridical.interfaces.http.auth import KeyRefusedError, ensure_guarded, is_loopback
+from veridical.interfaces.http.auth import ensure_guarded, is_loopback
 from veridical.interfaces.http.authentication import Authentication
-from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.interfaces.listening import listen_at
+from veridical.interfaces.mcp.door import Door
 from veridical.interfaces.mcp.line_repair import repair_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from mcp.server.lowlevel import Server
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from veridical.settings.service_blocks import ServerSettings
+    from veridical.telemetry.prometheus import PrometheusSink
 
 PATH = "/mcp"
 INTERRUPTED = 130
@@ -65,6 +64,7 @@ async def _stdio(server: Server[Any]) -> None:
 def run_http(
     server: Server[Any],
     settings: ServerSettings,
+    metrics: PrometheusSink,
     project: str = DEFAULT_PROJECT,
     *,
     listening: Callable[[str], object],
@@ -74,7 +74,7 @@ def run_http(
     `ConfigurationError` if others could reach a server that asks for no key, or if the address
     cannot be had.
     """
-    app = http_app(server, settings, project)
+    app = http_app(server, settings, metrics, project)
     opened = listen_at(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
@@ -85,7 +85,10 @@ def run_http(
 
 
 def http_app(
-    server: Server[Any], settings: ServerSettings, project: str = DEFAULT_PROJECT
+    server: Server[Any],
+    settings: ServerSettings,
+    metrics: PrometheusSink,
+    project: str = DEFAULT_PROJECT,
 ) -> ASGIApp:
     """Return the server as an ASGI app, behind its keys; errors are those of `run_http`.
 
@@ -93,13 +96,12 @@ def http_app(
     """
     authentication = Authentication(settings, project)
     ensure_guarded(settings.host, authentication.keyring)
-    origins = settings.origins or []
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=settings.max_request_bytes,
-        transport_security=_security(settings.host, origins),
+        transport_security=_security(settings.host, settings.origins or ()),
     )
-    return _Door(app, authentication, origins)
+    return Door(app, authentication, settings, metrics)
 
 
 def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
@@ -113,40 +115,3 @@ def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
         allowed_hosts=[f"{name}:*" for name in _HERE],
         allowed_origins=[*(f"http://{name}:*" for name in _HERE), *origins],
     )
-
-
-class _Door:
-    """ASGI middleware that requires an API key, if there are keys, and a known origin of pages."""
-
-    def __init__(
-        self, app: ASGIApp, authentication: Authentication, origins: Collection[str]
-    ) -> None:
-        self._app = app
-        self._authentication = authentication
-        self._origins = frozenset(origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refused = await self._refused(scope)
-            if refused is not None:
-                await refused(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    async def _refused(self, scope: Scope) -> PlainTextResponse | None:
-        headers = Headers(scope=scope)
-        keyring = self._authentication.keyring
-        if keyring.open:
-            scope.setdefault("state", {})["key"] = keyring.anyone
-            return None  # of this machine only: hosts and origins are looked at further in
-        if "origin" in headers and headers["origin"] not in self._origins:
-            return PlainTextResponse("this origin is not allowed", 403)
-        try:
-            key = await self._authentication.key_of(scope)
-        except IdentityProviderError as error:
-            return PlainTextResponse(str(error), 503)
-        except KeyRefusedError as error:
-            challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-            return PlainTextResponse(str(error), 401, challenge)
-        scope.setdefault("state", {})["key"] = key
-        return None
