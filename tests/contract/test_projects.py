@@ -180,6 +180,7 @@ CALLS: Calls = {
         "links": (lambda t: t.links("f1"), []),
         "link": (lambda t: t.link("f2", "depends_on", "f1"), {"f1", "f2"}),
         "retract": (lambda t: t.retract("f1", NOW), []),
+        "delete": (lambda t: t.delete("f1", NOW), []),
         "put": (
             lambda t: t.put(NewFact(fact=fact_row("f9"), links=[("depends_on", "f1")])).missing,
             {"f1"},

@@ -100,6 +100,11 @@ def test_two_tenants_see_nothing_of_each_other(new_url: NewUrl, tmp_path: Path) 
         on = FACT | {"depends_on": [kept["fact"]["id"]]}
         assert (await bank.ask("POST", "/v1/memory/facts", json=on)).status_code == 422
 
+        at = f"/v1/memory/facts/{kept['fact']['id']}"
+        assert (await bank.ask("DELETE", at)).status_code == 404
+        assert (await clinic.ask("DELETE", at)).json()["deleted"] == kept["fact"]["id"]
+        assert (await clinic.get("/v1/memory/facts"))["facts"] == []
+
         used = [await tenant.get("/v1/usage") for tenant in (clinic, bank)]
         assert [one["project"] for one in used] == ["clinic", "bank"]
         assert [one["keys"][0]["claims"] for one in used] == [1, 0]

@@ -1,4 +1,4 @@
-"""Memory of facts: the public interface to remember, search, link and retract them."""
+"""Memory of facts: the public interface to remember, search, link, retract and delete them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
 from veridical.memory.checking import Checker, no_fact
-from veridical.memory.decision import FactState
+from veridical.memory.fact_filter import fact_filter
 from veridical.memory.fact_writer import FactWriter
 from veridical.memory.gate import TIMEOUT_S
 from veridical.memory.queue_worker import drain
 from veridical.memory.rows import (
     as_tier,
     ensure_storable,
-    entity_key,
-    in_utc,
     statement,
     to_fact,
     to_link,
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import EmbeddingModel
     from veridical.core.sources import Sources
-    from veridical.memory.decision import GateDecision
+    from veridical.memory.decision import FactState, GateDecision
     from veridical.memory.gate import MemoryGate
     from veridical.memory.rows import Entity
     from veridical.memory.semantic import Semantic
@@ -65,8 +63,6 @@ LOCK_SHARE = 0.25
 
 LOCK_GRACE_S = 0.05
 """Seconds that a call waits to write down facts that waited for the lock."""
-
-_REMEMBERED = tuple(state for state in FactState if state is not FactState.QUEUED)
 
 
 class Memory:
@@ -267,7 +263,7 @@ class Memory:
         sought = [] if text is None else words(text)
         if text is not None and not sought:
             return []
-        wanted = _filter(
+        wanted = fact_filter(
             entities=entities,
             source=source,
             relation=relation,
@@ -295,7 +291,7 @@ class Memory:
         if self._semantic is None:
             msg = "the memory has no embedding model"
             raise ConfigurationError(msg, hint="Set embeddings.model, or pass embeddings=...")
-        near = self._semantic.nearest(text, _filter(entities=entities, limit=limit))
+        near = self._semantic.nearest(text, fact_filter(entities=entities, limit=limit))
         found = self._facts.find(Filter(ids=[key for key, _ in near], limit=max(len(near), 1)))
         facts = {row["id"]: to_fact(row) for row in found}
         return [Match(facts[key], alike) for key, alike in near if key in facts]
@@ -317,6 +313,16 @@ class Memory:
         """Retract a fact and all its dependents; return the facts retracted by this call."""
         self.get(fact_id)
         ids = self._facts.retract(fact_id, datetime.now(UTC))
+        found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
+        return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
+
+    def delete(self, fact_id: str) -> list[Fact]:
+        """Delete a fact for good, and retract its dependents; return these.
+
+        Its text goes, and so do the texts of its sources that no other fact has.
+        """
+        self.get(fact_id)
+        ids = self._facts.delete(fact_id, datetime.now(UTC))
         found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
         return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
 
@@ -381,10 +387,7 @@ class Memory:
         return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
 
     def queued_by_project(self) -> dict[str, int]:
-        """Return the numbers of queued facts of all projects, for a worker that serves them all.
-
-        Facts that wait for the database's lock are among them.
-        """
+        """Return the numbers of facts that wait in all projects, for a worker of them all."""
         found = Counter(self._queue.counts())
         for project in self._store.beside_projects():
             found[project] += len(list(self.of(project)._waiting.rows()))  # noqa: SLF001 -- its own copy
@@ -393,32 +396,3 @@ class Memory:
     def rejections(self, *, limit: int = 100) -> list[FactRejection]:
         """Return the rejections, the newest first: hashes and figures, no text."""
         return [to_rejection(row) for row in self._queue.rejections(limit)]
-
-
-def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
-    *,
-    entities: str | Iterable[str],
-    limit: int,
-    source: str | None = None,
-    relation: str | None = None,
-    tier: str | None = None,
-    states: Iterable[FactState] | None = None,
-    at: datetime | None = None,
-    everything: bool = False,
-) -> Filter:
-    if limit < 1:
-        msg = "the limit has to be 1 or more"
-        raise InputError(msg, hint="100 is the default")
-    names = [entities] if isinstance(entities, str) else list(entities)
-    wanted = Filter(
-        entities=tuple(dict.fromkeys(map(entity_key, names))),
-        source=source,
-        relation=relation,
-        tier=None if tier is None else as_tier(tier).value,
-        states=None if states is None else [FactState(state).value for state in states],
-        limit=limit,
-    )
-    if everything:
-        return wanted
-    shown = [state.value for state in _REMEMBERED] if wanted.states is None else wanted.states
-    return replace(wanted, states=shown, at=in_utc(at) or datetime.now(UTC), retracted=False)

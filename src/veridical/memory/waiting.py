@@ -16,7 +16,8 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import StoreError
-from veridical.store.memory import DEPENDS_ON, NewFact
+from veridical.store.memory import NewFact
+from veridical.store.memory_tables import DEPENDS_ON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,6 @@ from sqlalchemy import (
     bindparam,
     cast,
     column,
-    delete,
-    exists,
     func,
     insert,
     intersect,
@@ -26,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
+from veridical.store.memory_removal import remove, retract
 from veridical.store.memory_tables import (
     all_entities,
     all_facts,
@@ -33,7 +32,6 @@ from veridical.store.memory_tables import (
     all_provenance,
     all_queue,
     all_roles,
-    all_vectors,
     entities,
     facts,
     links,
@@ -41,7 +39,6 @@ from veridical.store.memory_tables import (
     roles,
     sources,
 )
-from veridical.store.projects import delete_of, update_of
 from veridical.store.tables import dialect, fetched
 
 if TYPE_CHECKING:
@@ -54,17 +51,10 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = dict[str, Any]
 
-DEPENDS_ON = "depends_on"
-"""Label of the links that a retraction follows, from a fact to its dependents."""
-
 _LOCK = 0x7E71D1CB
 """Advisory lock of writers on PostgreSQL while facts are removed or retracted."""
 
 _BY_LENGTH = 2  # for ts_rank: of two facts with these words the shorter one is the better match
-_PARTS = (
-    *(all_queue.c.fact, all_links.c.source, all_links.c.target),
-    *(all_roles.c.fact, all_provenance.c.fact, all_vectors.c.fact),
-)
 _SHOWN = [column_ for column_ in facts.c if column_.name not in {"words", "key"}]
 _index = table("memory_text", column("rowid"), column("rank"))
 _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
@@ -195,6 +185,17 @@ class MemoryTables:
             number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
             return [] if number is None else retract(connection, {number}, now)
 
+    def delete(self, fact_id: str, now: datetime) -> list[str]:
+        """Remove a fact and its unshared parts; return the ids of its dependents, retracted now."""
+        with self._store.turn(), self._store.write() as connection:
+            alone(connection)
+            number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
+            if number is None:
+                return []
+            gone = retract(connection, {number}, now)
+            remove(connection, number)
+            return [each for each in gone if each != fact_id]
+
 
 # --- locks -----------------------------------------------------------------------------------
 
@@ -269,37 +270,6 @@ def put_links(connection: Connection, number: int, labelled: Iterable[tuple[str,
     rows = [{"source": number, "label": label, "target": target} for label, target in labelled]
     if rows:
         connection.execute(dialect(connection).insert(all_links).on_conflict_do_nothing(), rows)
-
-
-def retract(connection: Connection, numbers: set[int], now: datetime) -> list[str]:
-    """Retract facts and their dependents, in a transaction that holds `alone`."""
-    found: dict[int, str] = {}
-    while numbers:
-        change = (
-            update_of(all_facts)
-            .where(all_facts.c.number.in_(numbers), all_facts.c.retracted.is_(None))
-            .values(retracted=now)
-            .returning(all_facts.c.number, all_facts.c.id)
-        )
-        new = {row.number: row.id for row in connection.execute(change)}
-        found |= new
-        depending = select(links.c.source).where(
-            links.c.target.in_(new), links.c.label == DEPENDS_ON
-        )
-        numbers = set(connection.scalars(depending)) if new else set()
-    connection.execute(delete_of(all_queue).where(all_queue.c.fact.in_(found)))
-    return [found[number] for number in sorted(found)]
-
-
-def remove(connection: Connection, number: int) -> None:
-    """Remove a fact and all its unshared parts, in a transaction that holds `alone`."""
-    for part in _PARTS:
-        connection.execute(delete_of(part.table).where(part == number))
-    connection.execute(delete_of(all_facts).where(all_facts.c.number == number))
-    unused = ~exists().where(all_provenance.c.hash == sources.c.hash)  # in no project
-    connection.execute(delete(sources).where(unused))
-    nowhere = ~exists().where(all_roles.c.entity == all_entities.c.number)
-    connection.execute(delete_of(all_entities).where(nowhere))
 
 
 # --- reading ---------------------------------------------------------------------------------

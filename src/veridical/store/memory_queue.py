@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, func, insert, or_, select
 
-from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
+from veridical.store.memory import Row, alone, beside_others, put_links
+from veridical.store.memory_removal import remove, retract
 from veridical.store.memory_tables import (
     all_facts,
     all_queue,

@@ -21,6 +21,9 @@ from sqlalchemy import (
 from veridical.store.projects import project_column, rows_of
 from veridical.store.tables import metadata
 
+DEPENDS_ON = "depends_on"
+"""Label of the links that a retraction follows, from a fact to its dependents."""
+
 _FACT = "memory_facts.number"
 
 all_entities = Table(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from veridical.interfaces.http import access, errors, operations, replies, routes
+from veridical.interfaces.http import (
+    access,
+    errors,
+    memory_routes,
+    operations,
+    replies,
+    routes,
+)
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.authentication import KEY_HEADER
 from veridical.interfaces.http.login import build_login_router
@@ -76,7 +83,7 @@ def create_app(
 
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
-    app.include_router(routes.memory)
+    app.include_router(memory_routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
     app.include_router(build_login_router(service.authentication.provider))

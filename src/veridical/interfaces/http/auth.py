@@ -180,7 +180,8 @@ class Keyring:
 
         Every hash is compared, each in constant time.
         """
-        wanted, found = hash_of(token), None
+        wanted = hash_of(token)
+        found: Key | None = None
         for key in (*self._own, *self._read()):
             if hmac.compare_digest(key.hash, wanted):
                 found = key

@@ -38,7 +38,7 @@ class Authentication:
 
     def __init__(self, settings: ServerSettings, project: str) -> None:
         named = settings.oidc.issuer is not None
-        self.provider = IdentityProvider(settings.oidc, project) if named else None
+        self.provider = IdentityProvider(settings, project) if named else None
         self.keyring = Keyring(settings.keys, settings.api_key, project, guarded=named)
 
     async def key_of(self, scope: Scope) -> Key:

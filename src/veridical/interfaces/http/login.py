@@ -42,7 +42,7 @@ _HINT = "Sign in again"
 def build_login_router(provider: IdentityProvider | None) -> APIRouter:
     """Return the routes of the sign-in; without a provider, one that says that there is none."""
     router = APIRouter(include_in_schema=False)
-    can = provider is not None and provider.settings.client_id and provider.settings.public_url
+    can = provider is not None and provider.oidc.client_id and provider.oidc.public_url
 
     @router.get("/page/session")
     async def session(request: Request) -> Response:
@@ -63,9 +63,8 @@ class _Login:
 
     def __init__(self, provider: IdentityProvider) -> None:
         self._provider = provider
-        settings = provider.settings
-        self._client_id = settings.client_id or ""
-        self._home = (settings.public_url or "").rstrip("/")
+        self._client_id = provider.oidc.client_id or ""
+        self._home = (provider.oidc.public_url or "").rstrip("/")
         self._secure = self._home.startswith("https://")
 
     async def begin(self) -> Response:
@@ -79,7 +78,7 @@ class _Login:
             "response_type": "code",
             "client_id": self._client_id,
             "redirect_uri": self._home + CALLBACK,
-            "scope": self._provider.settings.login_scope,
+            "scope": self._provider.oidc.login_scope,
             "state": state,
             "nonce": nonce,
             "code_challenge": _challenge(verifier),
@@ -129,7 +128,7 @@ class _Login:
             "client_id": self._client_id,
             "code_verifier": verifier,
         }
-        secret = self._provider.settings.client_secret
+        secret = self._provider.oidc.client_secret
         if secret is not None:
             form["client_secret"] = secret.get_secret_value()
         place = await self._place("token_endpoint")

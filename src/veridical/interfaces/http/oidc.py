@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient
     from jwt import PyJWK
 
-    from veridical.settings.service_blocks import OidcSettings
+    from veridical.settings.service_blocks import ServerSettings
 
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -73,14 +73,14 @@ class IdentityProvider:
     not say whose tokens are for this service, `MissingExtraError` without the extra.
     """
 
-    def __init__(self, settings: OidcSettings, project: str) -> None:
+    def __init__(self, settings: ServerSettings, project: str) -> None:
         _ensure_installed()
-        issuer, audience = settings.issuer, settings.audience or settings.client_id
+        self.oidc = settings.oidc
+        issuer, audience = self.oidc.issuer, self.oidc.audience or self.oidc.client_id
         if issuer is None or audience is None:
             msg = "server.oidc has an issuer and no audience"
             raise ConfigurationError(msg, hint="Set server.oidc.audience, or its client_id")
         ensure_secure(issuer)
-        self.settings = settings
         self._issuer = issuer
         self._audience = audience
         self._project = project
@@ -107,7 +107,7 @@ class IdentityProvider:
                 algorithms=ALGORITHMS,
                 audience=audience,
                 issuer=self._issuer,
-                leeway=self.settings.clock_skew_s,
+                leeway=self.oidc.clock_skew_s,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
         except jwt.ExpiredSignatureError:
@@ -119,12 +119,12 @@ class IdentityProvider:
     def _as_key(self, claims: Mapping[str, Any]) -> Key:
         subject = str(claims["sub"])
         project: object = self._project
-        if self.settings.project_claim is not None:
-            project = claims.get(self.settings.project_claim)
+        if self.oidc.project_claim is not None:
+            project = claims.get(self.oidc.project_claim)
         if not isinstance(project, str) or not is_project(project):
             raise KeyRefusedError(NO_PROJECT)
         unique = hash_of(f"{self._issuer}\n{subject}")
-        scopes = _scopes(claims.get(self.settings.scope_claim))
+        scopes = _scopes(claims.get(self.oidc.scope_claim))
         return Key(f"oidc:{subject}"[:200], unique, scopes, project=project)
 
     # --- what the provider publishes ---------------------------------------------------------

@@ -152,6 +152,9 @@ REMEMBERED = _document(
     fact={"type": ["object", "null"]},
 )
 FACTS = _document("facts", "Facts, the best match or the newest first.", facts=_LIST)
+DELETED = _document(
+    "deleted", "A fact that is gone, and those that rested on it.", deleted=_TEXT, retracted=_LIST
+)
 FEEDBACK = _document("feedback", "What is kept of the mark: numbers and hashes.", marks=_LIST)
 USAGE = _document(
     "usage",

@@ -36,7 +36,7 @@ from veridical.interfaces.http.auth import (
 from veridical.interfaces.http.authentication import Authentication
 from veridical.interfaces.http.service import Service
 from veridical.settings import Settings
-from veridical.settings.service_blocks import OidcSettings
+from veridical.settings.service_blocks import OidcSettings, ServerSettings
 
 pytestmark = pytest.mark.slow
 
@@ -232,7 +232,11 @@ def test_a_token_that_the_provider_did_not_sign_is_refused(provider: Provider, h
 
 def trusting(provider: Provider, **changes: Any) -> oidc.IdentityProvider:  # noqa: ANN401
     given = OidcSettings(issuer=provider.issuer, audience=AUDIENCE, **changes)
-    return oidc.IdentityProvider(given, "own")
+    return trusted_by(given)
+
+
+def trusted_by(given: OidcSettings) -> oidc.IdentityProvider:
+    return oidc.IdentityProvider(ServerSettings(oidc=given), "own")
 
 
 @pytest.mark.parametrize(
@@ -332,9 +336,9 @@ def test_a_provider_closes_the_service_to_everybody_else(provider: Provider) -> 
 
 def test_settings_that_would_trust_anybody_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="no audience"):
-        oidc.IdentityProvider(OidcSettings(issuer="https://id.example"), "own")
+        trusted_by(OidcSettings(issuer="https://id.example"))
     with pytest.raises(ConfigurationError, match="over https"):
-        oidc.IdentityProvider(OidcSettings(issuer="http://id.example", audience="a"), "own")
+        trusted_by(OidcSettings(issuer="http://id.example", audience="a"))
 
 
 # --- the sign-in of the page -------------------------------------------------------------------
@@ -342,6 +346,7 @@ def test_settings_that_would_trust_anybody_are_refused() -> None:
 
 def page(provider: Provider) -> dict[str, Any]:
     more = {"client_id": CLIENT, "client_secret": SECRET, "public_url": HOME, "audience": None}
+    more["login_scope"] = "openid tenant"
     return settings_of(provider, **more)
 
 
@@ -390,7 +395,7 @@ def test_an_answer_to_a_sign_in_that_was_not_begun_here_is_refused(
         assert reply.status_code == 400
         there = await client.get("/page/login")
         asked = parse_qs(urlsplit(there.headers["location"]).query)
-        assert asked["code_challenge_method"] == ["S256"]
+        assert (asked["code_challenge_method"], asked["scope"]) == (["S256"], ["openid tenant"])
         reply = await client.get("/page/callback?code=c0de&state=of-another")
         assert reply.status_code == 400
         provider.nonce = "of another"
