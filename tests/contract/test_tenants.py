@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import anyio
 import httpx
 import pytest
 
+from _upstream import Upstream, serving
 from veridical.core.measurements import Measurement, Query
 from veridical.core.ports import Backend
 from veridical.feedback.labels import Feedback
@@ -54,6 +56,7 @@ def serve(
     folder: Path,
     work: Callable[[Tenant, Tenant], Awaitable[None]],
     backend: Backend | None = FAKE,
+    proxy: Json | None = None,
     **server: object,
 ) -> None:
     """Run a service with a key for each of two projects."""
@@ -65,6 +68,7 @@ def serve(
     settings = Settings.load(
         store={"url": url},
         cache={"path": ":store:"},
+        proxy=proxy or {},
         server={"keys": str(folder / "keys.json"), "reports_in": "store", **server},
     )
 
@@ -144,3 +148,29 @@ def test_an_estimate_of_one_tenant_is_not_in_the_cache_of_the_other(
 
     serve(new_url(), tmp_path, work, backend=None)  # the embedded one, in the database's cache
     assert cached == [[False], [False], [True], [True]]
+
+
+def test_answers_of_the_proxy_are_checked_for_the_project_of_their_caller(
+    new_url: NewUrl, tmp_path: Path
+) -> None:
+    said = {"index": 0, "message": {"role": "assistant", "content": "It carries eight lanes."}}
+    asked = {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": SOURCES["S1"]},
+            {"role": "user", "content": "How many lanes does it carry?"},
+        ],
+    }
+    cached: list[bool] = []
+
+    async def work(clinic: Tenant, bank: Tenant) -> None:
+        for tenant in (clinic, bank, clinic):
+            reply = (await tenant.ask("POST", "/v1/chat/completions", json=asked)).json()
+            cached.append(reply["veridical"]["choices"][0]["report"]["claims"][0]["p1"]["cached"])
+        used = [(await tenant.get("/v1/usage"))["keys"][0] for tenant in (clinic, bank)]
+        assert [one["claims"] for one in used] == [2, 1]
+
+    with serving(Upstream([json.dumps({"choices": [said]}).encode()]).app()) as address:
+        proxy = {"upstream_url": f"{address}/v1"}
+        serve(new_url(), tmp_path, work, backend=None, proxy=proxy)
+    assert cached == [False, False, True]
