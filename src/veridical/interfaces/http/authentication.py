@@ -51,7 +51,7 @@ class Authentication:
         if self.provider is None:
             return self.keyring.find(token)
         if not token and (session := request.cookies.get(SESSION)):
-            if not _from_own_page(scope["method"], request.headers):
+            if not _from_own_page(scope["method"], request.headers, self.provider.oidc.public_url):
                 raise KeyRefusedError(CROSS_SITE)
             token = session
         return (
@@ -66,9 +66,11 @@ def _given(headers: Mapping[str, str]) -> str:
     return (headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")).strip()
 
 
-def _from_own_page(method: str, headers: Mapping[str, str]) -> bool:
+def _from_own_page(method: str, headers: Mapping[str, str], public_url: str | None) -> bool:
     """Return whether a request with a cookie is from a page of this service, if it is from one."""
     if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return False
     origin = headers.get("origin")
-    return method in _SAFE or origin is None or urlsplit(origin).netloc == headers.get("host")
+    # A reverse proxy may have changed the host: then the address that browsers know is ours.
+    own = {headers.get("host"), urlsplit(public_url or "").netloc}
+    return method in _SAFE or origin is None or urlsplit(origin).netloc in own
