@@ -105,8 +105,7 @@ class Service:
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
         """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
-        same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
-        if given or same or not self.settings.proxy.upstream_url:
+        if given or named == self.settings.backend or not self.settings.proxy.upstream_url:
             return None
         return Runtime(named, settings=self.settings, operation="output")
 

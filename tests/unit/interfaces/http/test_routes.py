@@ -556,6 +556,23 @@ def test_a_key_sees_its_own_usage_and_an_admin_that_of_its_project(
     use(opened, work, server={"keys": str(tmp_path / "keys.json")})
 
 
+def test_usage_in_the_store_outlives_the_service(opened: Open, tmp_path: Path) -> None:
+    token, key = new_key("app")
+    write_keys(tmp_path / "keys.json", [key])
+    settings = {"keys": str(tmp_path / "keys.json"), "usage_in": "store"}
+    claims: list[int] = []
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        headers = {"x-veridical-key": token}
+        await client.post("/v1/check", json=CHECK, headers=headers)
+        (own,) = (await client.get("/v1/usage", headers=headers)).json()["keys"]
+        claims.append(own["claims"])
+
+    for _ in range(2):
+        use(opened, work, server=settings)
+    assert claims == [2, 4]
+
+
 def test_the_audit_log_says_who_did_what_and_has_no_text(opened: Open, tmp_path: Path) -> None:
     token, key = new_key("app", project="clinic")
     write_keys(tmp_path / "keys.json", [key])
