@@ -321,6 +321,18 @@ def test_projects_have_their_own_marks_traces_and_queues(store: Store) -> None:
         assert ours.facts(everything=True)[0].state is FactState.QUEUED
 
 
+def test_a_trace_of_one_project_can_be_imported_into_another(store: Store) -> None:
+    with ReasoningTraces(store) as ours, ReasoningTraces(store.of("b")) as theirs:
+        goal = ours.add_goal("Say how wide it is")
+        decision = ours.add_decision(goal, "Read the notice")
+        ours.add_evidence(decision, "S1", "It has eight lanes.")
+        written = ours.tree(goal).to_dict()
+        assert theirs.import_trace(written) == goal
+        assert theirs.tree(goal).to_dict() == written
+        theirs.remove(goal)
+        assert ours.tree(goal).to_dict() == written
+
+
 # --- databases from before --------------------------------------------------------------------
 
 BEFORE = (
@@ -331,6 +343,12 @@ BEFORE = (
         'carried', 0.9, '2026-01-02 03:04:05')
     """,
     "INSERT INTO memory_roles (fact, position, role, entity) VALUES (3, 0, '', 7)",
+    """
+    INSERT INTO trace_nodes (number, id, root, parent, kind, name, text, folded, data, created)
+    VALUES (1, 'g1', 'g1', NULL, 'goal', NULL, 'Say it', 'say it', '{}', '2026-01-02 03:04:05'),
+        (2, 'n1', 'g1', 'g1', 'observation', 'S1', 'So', 'so', '{}', '2026-01-02 03:04:05')
+    """,
+    "INSERT INTO trace_edges (root, source, label, target) VALUES ('g1', 'g1', 'x', 'n1')",
 )
 
 
@@ -350,6 +368,9 @@ def test_what_was_there_before_projects_is_of_the_default_one(
         assert fact.participants[0].entity == "Bridge"
         assert memory.remember("A new one.", entities=["bridge"]).fact is not None
     others = Store(url, project="b")
+    nodes, edges = TraceTables(others.of("default")).trace("g1")
+    assert ([node["parent"] for node in nodes], len(edges)) == ([None, "g1"], 1)
+    assert TraceTables(others).trace("g1") == ([], [])
     with Memory(others) as memory:
         assert memory.facts(everything=True) == []
     others.close()

@@ -11,7 +11,7 @@ from sqlalchemy import (
     JSON,
     Column,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Integer,
     String,
     Table,
@@ -33,21 +33,33 @@ if TYPE_CHECKING:
 
     from veridical.store.database import Store
 
+
+def _within_project(column: str) -> ForeignKeyConstraint:
+    """Return the constraint that a column names a node of the same project."""
+    return ForeignKeyConstraint(
+        ["project", column],
+        ["trace_nodes.project", "trace_nodes.id"],
+        name=f"fk_{'trace_nodes' if column == 'parent' else 'trace_edges'}_{column}_trace_nodes",
+    )
+
+
 all_nodes = Table(
     "trace_nodes",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),  # the order of writing
-    Column("id", String, nullable=False, unique=True),
+    Column("id", String, nullable=False),
     project_column(),
     Column("root", String, nullable=False, index=True),
-    Column("parent", String, ForeignKey("trace_nodes.id"), index=True),
+    Column("parent", String, index=True),
     Column("kind", String, nullable=False),
     Column("name", String),
     Column("text", Text, nullable=False),
     Column("folded", Text, nullable=False),
     Column("data", JSON, nullable=False),
     Column("created", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("root", "name"),
+    UniqueConstraint("project", "id"),  # a trace may be imported into several projects
+    UniqueConstraint("project", "root", "name"),
+    _within_project("parent"),
 )
 all_edges = Table(
     "trace_edges",
@@ -55,10 +67,12 @@ all_edges = Table(
     Column("number", Integer, primary_key=True, autoincrement=True),
     project_column(),
     Column("root", String, nullable=False, index=True),
-    Column("source", String, ForeignKey("trace_nodes.id"), nullable=False),
+    Column("source", String, nullable=False),
     Column("label", String, nullable=False),
-    Column("target", String, ForeignKey("trace_nodes.id"), nullable=False, index=True),
-    UniqueConstraint("source", "label", "target"),
+    Column("target", String, nullable=False, index=True),
+    UniqueConstraint("project", "source", "label", "target"),
+    _within_project("source"),
+    _within_project("target"),
 )
 trace_nodes, trace_edges = rows_of(all_nodes), rows_of(all_edges)
 
@@ -86,7 +100,7 @@ class TraceTables:
         """Write a node with its edges unless the trace has its name; return the stored one."""
         with self._store.write() as connection:
             new = dialect(connection).insert(all_nodes).values(**node)
-            new = new.on_conflict_do_nothing(index_elements=["root", "name"])
+            new = new.on_conflict_do_nothing(index_elements=["project", "root", "name"])
             if connection.execute(new.returning(all_nodes.c.id)).first() is not None:
                 _put_edges(connection, edges)
             same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])

@@ -79,7 +79,7 @@ class _PrivateFile(WatchedFileHandler):
     """File that only its owner can read, also once it was moved away and made again."""
 
     def _open(self) -> TextIOWrapper:
-        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=_private)
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=_private)
 
 
 def _private(path: str, flags: int) -> int:

@@ -8,7 +8,7 @@ down_revision = "0006"
 
 _WITH_A_COLUMN = (
     *("memory_facts", "memory_provenance", "memory_links", "memory_vectors"),
-    *("memory_queue", "memory_rejections", "trace_nodes", "trace_edges", "reports"),
+    *("memory_queue", "memory_rejections", "reports"),
 )
 
 
@@ -22,11 +22,13 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
         _rebuild_feedback()
         _rebuild_entities()
+        _rebuild_traces()
         return
-    for name in ("feedback", "memory_entities", "memory_roles"):
+    for name in ("feedback", "memory_entities", "memory_roles", "trace_nodes", "trace_edges"):
         op.add_column(name, _project())
     _unique("feedback", "uq_feedback_report_claim", ["project", "report", "claim"])
     _unique("memory_entities", "uq_memory_entities_key", ["project", "key"])
+    _traces()
 
 
 def _project() -> sa.Column[str]:
@@ -64,6 +66,19 @@ def _usage() -> None:
 def _unique(table: str, before: str, columns: list[str]) -> None:
     op.drop_constraint(before, table)
     op.create_unique_constraint(f"uq_{table}_{'_'.join(columns)}", table, columns)
+
+
+def _traces() -> None:
+    references = (("trace_nodes", "parent"), ("trace_edges", "source"), ("trace_edges", "target"))
+    for table, column in references:
+        op.drop_constraint(f"fk_{table}_{column}_trace_nodes", table)
+    _unique("trace_nodes", "uq_trace_nodes_id", ["project", "id"])
+    _unique("trace_nodes", "uq_trace_nodes_root_name", ["project", "root", "name"])
+    columns = ["project", "source", "label", "target"]
+    _unique("trace_edges", "uq_trace_edges_source_label_target", columns)
+    for table, column in references:
+        name = f"fk_{table}_{column}_trace_nodes"
+        op.create_foreign_key(name, table, "trace_nodes", ["project", column], ["project", "id"])
 
 
 # --- SQLite, which can change a constraint only by making the table again ---------------------
@@ -149,6 +164,69 @@ def _rebuild_entities() -> None:
     op.rename_table("entities_new", "memory_entities")
     op.rename_table("roles_new", "memory_roles")
     op.create_index("ix_memory_roles_entity", "memory_roles", ["entity"])
+
+
+def _rebuild_traces() -> None:
+    op.create_table(
+        "nodes_new",
+        sa.Column("number", sa.Integer, autoincrement=True),
+        sa.Column("id", sa.String, nullable=False),
+        _project(),
+        sa.Column("root", sa.String, nullable=False),
+        sa.Column("parent", sa.String),
+        sa.Column("kind", sa.String, nullable=False),
+        sa.Column("name", sa.String),
+        sa.Column("text", sa.Text, nullable=False),
+        sa.Column("folded", sa.Text, nullable=False),
+        sa.Column("data", sa.JSON, nullable=False),
+        sa.Column("created", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("number", name="pk_trace_nodes"),
+        sa.UniqueConstraint("project", "id", name="uq_trace_nodes_project_id"),
+        sa.UniqueConstraint("project", "root", "name", name="uq_trace_nodes_project_root_name"),
+        _node("nodes_new", "trace_nodes", "parent"),
+    )
+    op.create_table(
+        "edges_new",
+        sa.Column("number", sa.Integer, autoincrement=True),
+        _project(),
+        sa.Column("root", sa.String, nullable=False),
+        sa.Column("source", sa.String, nullable=False),
+        sa.Column("label", sa.String, nullable=False),
+        sa.Column("target", sa.String, nullable=False),
+        sa.PrimaryKeyConstraint("number", name="pk_trace_edges"),
+        sa.UniqueConstraint(
+            *("project", "source", "label", "target"),
+            name="uq_trace_edges_project_source_label_target",
+        ),
+        _node("nodes_new", "trace_edges", "source"),
+        _node("nodes_new", "trace_edges", "target"),
+    )
+    op.execute(
+        "INSERT INTO nodes_new (number, id, root, parent, kind, name, text, folded, data, created) "
+        "SELECT number, id, root, parent, kind, name, text, folded, data, created "
+        "FROM trace_nodes ORDER BY number"
+    )
+    op.execute(
+        "INSERT INTO edges_new (number, root, source, label, target) "
+        "SELECT number, root, source, label, target FROM trace_edges"
+    )
+    op.drop_table("trace_edges")
+    op.drop_table("trace_nodes")
+    op.rename_table("nodes_new", "trace_nodes")
+    op.rename_table("edges_new", "trace_edges")
+    for table, column in (
+        *(("trace_nodes", "root"), ("trace_nodes", "parent")),
+        *(("trace_edges", "root"), ("trace_edges", "target")),
+    ):
+        op.create_index(f"ix_{table}_{column}", table, [column])
+
+
+def _node(place: str, table: str, column: str) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(
+        ["project", column],
+        [f"{place}.project", f"{place}.id"],
+        name=f"fk_{table}_{column}_trace_nodes",
+    )
 
 
 def downgrade() -> None:
