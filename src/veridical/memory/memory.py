@@ -188,7 +188,8 @@ class Memory:
                 done = self._admission.remember(said, given, rests_on, started + opened)
         except StoreError as error:
             logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its traceback adds nothing
-            done = RememberResult(FactOutcome.FAILED, "store_error", 0.0, error=error)
+            reason = STORE_LOCKED if isinstance(error, StoreLockedError) else "store_error"
+            done = RememberResult(FactOutcome.FAILED, reason, 0.0, error=error)
         if strict and done.error is not None:
             raise done.error
         return done
@@ -391,7 +392,7 @@ class Memory:
         found = Counter(self._queue.counts())
         for project in self._store.beside_projects():
             found[project] += len(list(self.of(project)._waiting.rows()))  # noqa: SLF001 -- its own copy
-        return dict(found)
+        return dict(+found)
 
     def rejections(self, *, limit: int = 100) -> list[FactRejection]:
         """Return the rejections, the newest first: hashes and figures, no text."""

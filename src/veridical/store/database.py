@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from contextvars import ContextVar
 from copy import copy
 from functools import partial
-from glob import escape
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 BUSY_S = 30
-"""Seconds that a write to SQLite waits for others: its lock has no queue."""
+"""Seconds that a call waits for others who hold a lock."""
 
 CONNECT_S = 10
 """Seconds that a connection waits for its server."""
@@ -87,7 +86,7 @@ def in_turn(lock: threading.Lock) -> Iterator[None]:
 def locked() -> StoreLockedError:
     """Return the error for a lock held too long by another program."""
     hint = "Try again once the other program is done; it holds a transaction open"
-    return StoreLockedError("the store's file stayed locked by other writers", hint=hint)
+    return StoreLockedError("the store stayed locked by other writers", hint=hint)
 
 
 _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
@@ -97,8 +96,8 @@ class Store:
     """Database with the tables of this version; threads and processes may share it.
 
     Rows are read and written within one `project`; `of` gives the same database for another one.
-    Nothing is opened, made or migrated before it is first used. A write to SQLite waits up to
-    `wait_s` seconds for others. `ConfigurationError` if the URL is invalid, `MissingExtraError`
+    Nothing is opened, made or migrated before it is first used. A call waits up to `wait_s` seconds
+    for others who hold a lock. `ConfigurationError` if the URL is invalid, `MissingExtraError`
     without the driver, `StoreError` for later failures.
 
     >>> store = Store("sqlite:///kept.db")
@@ -128,20 +127,17 @@ class Store:
         url = self._database.url
         if url.drivername != "sqlite" or url.database is None:
             return None
-        named = "" if self.project == DEFAULT_PROJECT else f".{self.project}"
-        return Path(f"{url.database}{named}.waiting")
+        folder = Path(f"{url.database}.waiting")
+        return folder if self.project == DEFAULT_PROJECT else folder / self.project
 
     def beside_projects(self) -> list[str]:
         """Return the projects that have a folder beside the file."""
-        url = self._database.url
-        if url.drivername != "sqlite" or url.database is None:
+        folder = self.of(DEFAULT_PROJECT).beside
+        try:
+            found = [] if folder is None else [path for path in folder.iterdir() if path.is_dir()]
+        except FileNotFoundError:
             return []
-        file = Path(url.database)
-        start, end = f"{file.name}.", ".waiting"
-        named = sorted(path.name for path in file.parent.glob(f"{escape(start)}*{end}"))
-        others = [name[len(start) : -len(end)] for name in named]
-        own = [DEFAULT_PROJECT] if Path(f"{file}{end}").is_dir() else []
-        return own + [name for name in others if name != DEFAULT_PROJECT]
+        return [DEFAULT_PROJECT, *sorted(path.name for path in found)]
 
     @property
     def ready(self) -> bool:
@@ -261,7 +257,8 @@ def _engine(url: URL, wait_s: float) -> Engine:
         event.listen(engine, "connect", partial(_set_up, wait_s))
         event.listen(engine, "begin", partial(_begin, wait_s))
     else:
-        event.listen(engine, "begin", _limit_locks)
+        event.listen(engine, "connect", partial(_set_up_server, wait_s))
+        event.listen(engine, "begin", partial(_limit_locks, wait_s))
     return engine
 
 
@@ -287,10 +284,17 @@ def _begin(wait_s: float, connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _limit_locks(connection: Connection) -> None:
-    """Have PostgreSQL give up on locks in time, where there is a bound."""
+def _set_up_server(wait_s: float, connection: Any, _record: object) -> None:  # noqa: ANN401 -- as above
+    """Have PostgreSQL give up on locks: without a limit it waits for ever."""
+    connection.autocommit = True  # else the end of the first transaction could undo it
+    connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
+    connection.autocommit = False
+
+
+def _limit_locks(wait_s: float, connection: Connection) -> None:
+    """Have PostgreSQL give up on locks earlier, where the calls have less time."""
     if _due.get() is not None:
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(_milliseconds(BUSY_S), 1)}")
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(_milliseconds(wait_s), 1)}")
 
 
 def _milliseconds(longest: float) -> int:

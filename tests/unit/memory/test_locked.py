@@ -18,6 +18,7 @@ from veridical.memory import FactState, Memory, MemoryGate
 from veridical.memory.waiting import STORE_LOCKED
 from veridical.pipeline.inference.wrappers.retries import Retries
 from veridical.store import Store
+from veridical.store.database import within
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -68,7 +69,7 @@ def test_a_fact_is_kept_in_time_while_another_process_holds_the_lock(
         assert done.fact is not None
         assert done.fact.state is (FactState.VERIFIED if gated else FactState.UNVERIFIED)
         (waits,) = memory.pending()
-        assert (waits.fact, waits.reason) == (done.fact.id, STORE_LOCKED)
+        assert (waits.fact_id, waits.reason) == (done.fact.id, STORE_LOCKED)
         (file,) = (tmp_path / "memory.db.waiting").glob("*.json")
         assert file.stat().st_mode & 0o77 == 0  # nobody else's business
     other = new_memory(gated=False)  # whoever uses the database next
@@ -90,7 +91,7 @@ def test_a_fact_is_kept_in_time_while_the_database_cannot_even_be_read(
         assert perf_counter() - started < TIMEOUT_S + 0.5
         assert (done.outcome, done.reason, done.confidence) == ("queued", STORE_LOCKED, 0.4)
     (waits,) = memory.pending()
-    assert (waits.fact, waits.reason) == (done.fact and done.fact.id, STORE_LOCKED)
+    assert (waits.fact_id, waits.reason) == (done.fact and done.fact.id, STORE_LOCKED)
     assert memory.verify_pending(early=True).verified == 1
     assert memory.facts()[0].state is FactState.VERIFIED
 
@@ -138,7 +139,7 @@ def test_a_large_source_counts_into_the_time_of_the_gate(new_memory: NewMemory) 
     done = memory.remember("It is carried.", {"S1": source})
     assert perf_counter() - started < TIMEOUT_S + 0.7
     assert (done.reason, done.pending) == ("timeout", True)
-    assert [waits.fact for waits in memory.pending()] == [done.fact and done.fact.id]
+    assert [waits.fact_id for waits in memory.pending()] == [done.fact and done.fact.id]
 
 
 # --- the same fact again ---------------------------------------------------------------------
@@ -236,3 +237,18 @@ def test_a_rate_limit_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
     gate = MemoryGate(Verifier(backend), backend, timeout_s=5.0)
     with Memory(f"sqlite:///{tmp_path}/memory.db", gate) as memory:
         assert memory.remember("It holds.", EVIDENCE).verified
+
+
+def test_a_fact_that_waits_for_the_lock_stays_in_its_project(
+    new_memory: NewMemory, tmp_path: Path
+) -> None:
+    memory = new_memory(gated=False)
+    memory.facts()
+    (file,) = tmp_path.glob("*.db")
+    clinic = memory.of("clinic")
+    with within(1.0), held(file):
+        assert clinic.remember("It waits.", EVIDENCE).reason == STORE_LOCKED
+    assert memory.queued_by_project() == {"clinic": 1}
+    assert memory.facts(everything=True) == []
+    assert [fact.text for fact in memory.of("clinic").facts()] == ["It waits."]
+    assert memory.queued_by_project() == {}
