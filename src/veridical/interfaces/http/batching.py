@@ -12,7 +12,7 @@ import asyncio
 import math
 from collections import deque
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from veridical.core.measurements import (
 from veridical.core.projects import project_in_force, within_project
 from veridical.pipeline.inference.wrappers.base import Wrapper, safe_estimate
 from veridical.telemetry import BackendAsked
+from veridical.telemetry.spans import batch_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -83,6 +84,7 @@ class _Entry:
     left: deque[int]
     project: str | None
     found: dict[int, Measurement] = field(default_factory=dict)
+    context: Context = field(default_factory=copy_context)
 
 
 class Batching(Wrapper[Query, Estimate, BackendInfo]):
@@ -111,7 +113,8 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
         entry = _Entry(queries, done, deque(range(len(queries))), project_in_force())
         self._entries.append(entry)
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+            # No request's context: its work is for all of them.
+            self._worker = asyncio.create_task(self._work(), context=Context())
         try:
             await done
         finally:
@@ -122,10 +125,12 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     async def _work(self) -> None:
         while batch := self._next():
             try:
-                with within_project(batch[0][0].project):
-                    measured = await safe_estimate(
-                        self.wrapped, [entry.queries[i] for entry, i in batch]
-                    )
+                queries = [entry.queries[i] for entry, i in batch]
+                contexts = {id(entry): entry.context for entry, _ in batch}
+                measured = await asyncio.create_task(
+                    self._estimates(batch[0][0].project, queries),
+                    context=batch_context(tuple(contexts.values())),
+                )
             except BaseException as error:
                 # Each caller has to get the error: a backend that cannot start, or a cancellation.
                 for entry, _ in batch:
@@ -138,6 +143,12 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
                 entry.found[i] = measurement
                 if len(entry.found) == len(entry.queries) and not entry.done.done():
                     entry.done.set_result(None)
+
+    async def _estimates(
+        self, project: str | None, queries: Sequence[Query]
+    ) -> Sequence[Measurement]:
+        with within_project(project):
+            return await safe_estimate(self.wrapped, queries)
 
     def _next(self) -> list[tuple[_Entry, int]]:
         """Take the next batch: a share from each request in turn, until it is full."""
