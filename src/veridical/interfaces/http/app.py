@@ -113,7 +113,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=service.settings.server.origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id", KEY_HEADER],
             expose_headers=_EXPOSED,
         )
