@@ -112,14 +112,15 @@ def _supervise(
 ) -> int:
     """Serve in several processes; return the exit code."""
     _run()
-    from veridical.interfaces.http.auth import Keyring, ensure_guarded
+    from veridical.interfaces.http.auth import ensure_guarded
+    from veridical.interfaces.http.authentication import Authentication
     from veridical.interfaces.http.supervisor import Supervisor, ensure_shareable
     from veridical.interfaces.listening import address_of, reserve
     from veridical.telemetry import set_up_logs
 
     ensure_shareable()
     server = settings.server
-    ensure_guarded(server.host, Keyring(server.keys, server.api_key))
+    ensure_guarded(server.host, Authentication(server, settings.store.project).keyring)
     set_up_logs(settings.telemetry.logs)
     with reserve(server.host, server.port) as held:
         port = held.getsockname()[1]

@@ -10,9 +10,19 @@ from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware.gzip import GZipMiddleware
 
-from veridical.interfaces.http import access, errors, job_routes, operations, replies, routes
+from veridical.interfaces.http import (
+    access,
+    errors,
+    job_routes,
+    memory_routes,
+    operations,
+    replies,
+    routes,
+)
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
+from veridical.interfaces.http.authentication import KEY_HEADER
+from veridical.interfaces.http.login import build_login_router
+from veridical.interfaces.http.middleware import RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
 
@@ -90,10 +100,11 @@ def create_app(
 
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
-    app.include_router(routes.memory)
+    app.include_router(memory_routes.memory)
     app.include_router(job_routes.jobs)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
+    app.include_router(build_login_router(service.authentication.provider))
     if service.settings.server.docs:
         from veridical.interfaces.http.api_docs import build_docs_router
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.errors import document, document_of
 from veridical.interfaces.http.job_worker import MOST_ATTEMPTS, JobCheck, RowResult
@@ -46,7 +47,8 @@ def job_check(service: Service) -> JobCheck:
 
     async def check(row: ClaimedRow) -> RowResult:
         asked, policy = json.loads(row.request), service.policy(row.policy)
-        found = await service.admitted("job", lambda: _result(service, asked, policy, "job"))
+        with within_project(row.project):
+            found = await service.admitted("job", lambda: _result(service, asked, policy, "job"))
         return RowResult(dumped(found), "error" in found)
 
     return JobCheck(check, _given_up)

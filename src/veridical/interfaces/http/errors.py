@@ -103,6 +103,10 @@ class MissingJobError(VeridicalError):
     """Error for a job that is not there, or not of this project."""
 
 
+class MissingFactError(VeridicalError):
+    """Error for a fact that is not there, or not for this key."""
+
+
 def document(
     status: int, detail: str, hint: str = "", errors: Sequence[FieldProblem] = ()
 ) -> dict[str, Any]:
@@ -137,7 +141,7 @@ def status_of(error: Exception) -> int:
     match error:
         case OverloadedError():
             return 429
-        case MissingReportError() | MissingJobError():
+        case MissingReportError() | MissingJobError() | MissingFactError():
             return 404
         case MissingExtraError():
             return 501

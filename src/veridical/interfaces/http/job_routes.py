@@ -34,7 +34,7 @@ JobId = Annotated[str, Path(description="From the answer to POST /v1/jobs.")]
 
 def project_of(request: Request) -> str:
     """Return the project of the key that asks."""
-    found: str = getattr(request.state.key, "project", "default")
+    found: str = request.state.key.project
     return found
 
 
