@@ -32,8 +32,11 @@ NewUrl = Callable[[], str]
 Row = dict[str, Any]
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
-SHARED = {"memory_sources", "rates", "cache_entries"}
-"""Tables without a project: texts by their hash, and keys that name their owner."""
+SHARED = {"memory_sources", "rates", "cache_entries", "jobs", "job_rows"}
+"""Tables that are not filtered: texts by their hash, keys that name their owner, and jobs.
+
+Workers take jobs of all projects; the methods for one project ask for it (`test_jobs.py`).
+"""
 
 
 @pytest.fixture
