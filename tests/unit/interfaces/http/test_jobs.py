@@ -489,3 +489,19 @@ def test_without_a_secret_there_are_no_webhooks(opened: Open) -> None:
         assert "jobs.webhook_secret" in reply.json()["hint"]
 
     use(opened, work)
+
+
+def test_two_projects_see_nothing_of_each_other_s_jobs(opened: Open, tmp_path: Path) -> None:
+    made = [new_key(name, project=name) for name in ("a", "b")]
+    write_keys(tmp_path / "keys.json", [key for _, key in made])
+    ours, theirs = ({"authorization": f"Bearer {token}"} for token, _ in made)
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        body = {"rows": ROWS[:1]}
+        job = (await client.post("/v1/jobs", json=body, headers=ours)).json()["id"]
+        for path in (f"/v1/jobs/{job}", f"/v1/jobs/{job}/results"):
+            assert (await client.get(path, headers=theirs)).status_code == 404
+        assert (await client.delete(f"/v1/jobs/{job}", headers=theirs)).status_code == 404
+        assert (await client.get(f"/v1/jobs/{job}", headers=ours)).status_code == 200
+
+    use(opened, work, server={"keys": str(tmp_path / "keys.json")})
