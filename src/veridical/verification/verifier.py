@@ -29,7 +29,7 @@ from veridical.pipeline.claims import (
     split_sentences,
     with_known_names,
 )
-from veridical.pipeline.evidence import Binder, LastCorpus
+from veridical.pipeline.evidence import Binder, CorpusCache
 from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     PooledEstimate,
@@ -102,7 +102,7 @@ class Verifier:
         self._backend = backend
         self._batch_size = batch_size
         self._policy = policy or Policy()
-        self._corpora = LastCorpus(split_sentences, packaged_vectors)
+        self._corpora = CorpusCache(split_sentences, packaged_vectors)
         self._decomposer = (
             ModelDecomposer(claims_model, claims_max_tokens, claims_timeout_s)
             if claims_model is not None
