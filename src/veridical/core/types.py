@@ -5,7 +5,6 @@ All are frozen. Offsets are code points into the original text, `start` inclusiv
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
@@ -51,9 +50,6 @@ class Span:
         return Span(max(self.start, other.start), min(self.end, other.end))
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 # --- inputs ----------------------------------------------------------------------------------
 
 
@@ -81,10 +77,11 @@ def ensure_text(text: object, what: str) -> None:
     if not text.strip():
         msg = f"{what} is empty"
         raise TextError(msg, hint="Leave it out, or give it some text")
-    surrogate = _SURROGATE.search(text)
-    if surrogate:
-        msg = f"{what} holds a lone surrogate at offset {surrogate.start()}"
-        raise TextError(msg, hint="Decode the bytes with errors='replace' first")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        msg = f"{what} holds a lone surrogate at offset {error.start}"
+        raise TextError(msg, hint="Decode the bytes with errors='replace' first") from None
 
 
 # --- claims ----------------------------------------------------------------------------------

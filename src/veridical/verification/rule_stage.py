@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from veridical.pipeline.judgement import (
@@ -12,7 +13,8 @@ from veridical.pipeline.judgement import (
     stands_verbatim,
     underived,
 )
-from veridical.verification.bound_claims import passages_for
+from veridical.verification.bound_claims import fragment_contexts
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +24,16 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.evidence import Binder
     from veridical.pipeline.judgement import PooledEstimate
+    from veridical.pipeline.judgement.quantities import Replaced
     from veridical.verification.bound_claims import BoundClaim
-    from veridical.verification.scoring import ClaimScorer
+    from veridical.verification.scoring import ClaimScorer, Context
 
 
 @dataclass(frozen=True, slots=True)
 class RuleStage:
     """Rules of a check: their readings go to the backend, bounded by two texts a claim."""
 
-    binder: Binder
+    binder: Binder | None
     sources: Mapping[str, Source]
     policy: Policy
     asker: ClaimScorer
@@ -40,12 +43,25 @@ class RuleStage:
     ) -> list[Verdict]:
         """Return the verdicts after claims that stand verbatim, or differ in a quantity alone."""
         verdicts = await self._verbatim(verdicts, bound)
+        found, contexts = await in_worker_thread(partial(self._replaced, verdicts))
+        readings = await self.asker.read(contexts, self.policy)
+        return await in_worker_thread(partial(self._decided, found, readings))
+
+    def _replaced(
+        self, verdicts: Sequence[Verdict]
+    ) -> tuple[list[tuple[Verdict, tuple[Replaced, ...]]], list[Context]]:
         found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]
-        contexts = [passages_for(each.text, self.binder, v) for v, again in found for each in again]
-        readings = iter(await self.asker.read(contexts, self.policy))
-        decided = []
+        texts = [(each.text, verdict) for verdict, again in found for each in again]
+        return found, fragment_contexts(texts, self.binder)
+
+    def _decided(
+        self,
+        found: Iterable[tuple[Verdict, tuple[Replaced, ...]]],
+        readings: Iterable[PooledEstimate],
+    ) -> list[Verdict]:
+        left, decided = iter(readings), []
         for verdict, again in found:
-            read = [next(readings) for _ in again]
+            read = [next(left) for _ in again]
             ruled = differing(verdict, again, read, self.policy)
             decided.append(_charged(underived(ruled, self.sources), read))
         return decided

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import ClaimKind, Span
 from veridical.pipeline.claims.blocks import parse_blocks
 from veridical.pipeline.claims.citations import find_marks
@@ -146,6 +147,7 @@ def _punkt_cuts(masked: str) -> Iterator[int]:
 
     start = 0
     while start < len(masked):
+        checkpoint()
         window = masked[start : start + _WINDOW]
         cuts = [start + end for _, end in sent_spans(window)[:-1]]
         yield from cuts

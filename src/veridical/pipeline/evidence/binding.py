@@ -324,8 +324,9 @@ class Binder:
             for i in ranges.sentences if source in regions else ():
                 piece = sentences[i].piece
                 for region in overlapping(regions[source], piece.span):
-                    common = piece.span.common(region)
-                    yield _Part(i, piece if common == piece.span else SourceSpan(source, common))
+                    whole = region.start <= piece.span.start and piece.span.end <= region.end
+                    common = piece if whole else SourceSpan(source, piece.span.common(region))
+                    yield _Part(i, common)
 
     # --- with the evidence scrubbed ---
 

@@ -1,8 +1,9 @@
 """Sources, cut into sentence-aligned windows and indexed for ranking by meaning and by words.
 
-Built once for a check; equal sentences are analysed once. Windows and sentences are ranked by how near their word pieces are to those
-of a claim (`meaning.py`) and, for numbers and names, by BM25 (Robertson & Zaragoza 2009, Lucene's
-variant, by the bm25s library). Without vectors, words alone rank.
+Built once for a check; equal sentences are analysed once. Windows and sentences are ranked by how
+near their word pieces are to those of a claim (`meaning.py`) and, for numbers and names, by BM25
+(Robertson & Zaragoza 2009, Lucene's variant, by the bm25s library). Without vectors, words alone
+rank.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,5 +13,10 @@ if TYPE_CHECKING:
 
 def overlapping(spans: Sequence[Span], wanted: Span) -> list[Span]:
     """Return those of the spans that overlap another one; they are in order and disjoint."""
-    first = bisect_right(spans, wanted.start, key=lambda span: span.end)
-    return list(takewhile(wanted.overlaps, islice(spans, first, None)))
+    first = bisect_right(spans, wanted.start, key=lambda span: span.end) if spans else 0
+    found = []
+    for at in range(first, len(spans)):
+        if not spans[at].overlaps(wanted):
+            break
+        found.append(spans[at])
+    return found
