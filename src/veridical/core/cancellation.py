@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from veridical.errors import TimeLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 class Cancellation:
@@ -58,6 +58,17 @@ def cancellable(
         yield found
     finally:
         _current.reset(token)
+
+
+def in_pieces(pieces: Iterable[str]) -> str:
+    """Return the pieces joined; each is a unit of work."""
+    return "".join(_checked(pieces))
+
+
+def _checked(pieces: Iterable[str]) -> Iterator[str]:
+    for piece in pieces:
+        checkpoint()
+        yield piece
 
 
 def deadline() -> float:

@@ -57,6 +57,9 @@ class ServerSettings(SettingsBlock):
         Field(description="origins such as https://app.example, or null for none"),
     ] = None
     max_request_bytes: Count = 8_000_000
+    max_answer_chars: Count = 1_000_000
+    max_source_chars: Count = 8_000_000
+    max_answer_claims: Count = 10_000
     running: Count = 16
     waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
     per_minute: CountOrNone = None

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from importlib.metadata import EntryPoint
 
+    from veridical.core.limits import Limits
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
@@ -53,10 +54,12 @@ def build_verifier(
     backend: str | Backend | None = None,
     policy: Policy | None = None,
     operation: Operation = "check",
+    limits: Limits | None = None,
 ) -> Verifier:
     """Return the verifier of the settings; `backend` and `policy` override theirs.
 
     `operation` is its purpose; the backend and the lifetime of cached estimates depend on it.
+    Texts beyond the `limits` are refused.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -66,6 +69,7 @@ def build_verifier(
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
+        limits=limits,
     )
 
 

@@ -211,4 +211,4 @@ def test_the_settings_name_the_text_model() -> None:
     assert decomposer is not None
     assert (decomposer._model.info.name, decomposer._max_tokens) == ("openai", 7)
     assert decomposer._timeout_s == 3.0
-    assert build_verifier(Settings())._decomposer is None
+    assert build_verifier(Settings())._preparation._decomposer is None

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from veridical.core.cancellation import Cancellation, cancellable, remaining
 from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
-from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
+from veridical.interfaces.http.batching import Batching, Deadlined, Observed
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
@@ -30,11 +31,13 @@ from veridical.telemetry import (
     verified,
 )
 from veridical.telemetry.prometheus import PrometheusSink
+from veridical.verification.worker_threads import in_worker_thread
 from veridical.wiring.build import backend_of, build_verifier, is_instant
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
@@ -73,18 +76,22 @@ class Service:
         self.rates = self._rates()
         self.ready = False
         self.draining = False
+        self._work, self._answers = Cancellation(), Cancellation()
+        self.limits = settings.to_limits()
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self.backend = self._shared(self._parts.backend)
-        self.verifier = build_verifier(settings, backend=self.backend)
+        self.verifier = build_verifier(settings, backend=self.backend, limits=self.limits)
         self._batching = self._batched(self.backend)
         self._output_parts = self._parts_for_output(given=backend is not None)
         self._backends, self.output_verifier = [self.backend], self.verifier
         if self._output_parts is not None:
             self._backends.append(self._shared(self._output_parts.backend))
-            self.output_verifier = build_verifier(settings, backend=self._backends[-1])
+            self.output_verifier = build_verifier(
+                settings, backend=self._backends[-1], limits=self.limits
+            )
         self._gauges()
 
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
@@ -207,8 +214,11 @@ class Service:
     def drain(self) -> None:
         """Refuse new requests, and let accepted ones end in the time of a shutdown."""
         self.draining = True
+        seconds = self.settings.server.shutdown_s
+        self._work.hasten(max(0.1, seconds - _ANSWER_S))
+        self._answers.hasten(seconds)
         for backend in self._backends:
-            backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
+            backend.hasten(max(0.1, seconds - _ANSWER_S))
 
     async def stop(self) -> None:
         """Close everything that is open."""
@@ -229,9 +239,18 @@ class Service:
         self, operation: str, work: Callable[[], Awaitable[T]], kind: Kind = Kind.CHECK
     ) -> T:
         """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
-        with within(self.settings.server.deadline_s), self.shedding(operation):
+        with self.deadline(), self.shedding(operation):
             async with self.admission.slot(kind, wait_s=remaining()):
                 return await work()
+
+    def deadline(self) -> AbstractContextManager[Cancellation]:
+        """Limit the work of a block to the deadline of a request, and to that of a shutdown."""
+        return cancellable(self.settings.server.deadline_s, parent=self._work)
+
+    async def rendered(self, render: Callable[[], T]) -> T:
+        """Return what `render` makes of a result, in a thread; for work after the deadline."""
+        with cancellable(self.settings.server.deadline_s, parent=self._answers):
+            return await in_worker_thread(render)
 
     @contextmanager
     def shedding(self, operation: str) -> Iterator[None]:

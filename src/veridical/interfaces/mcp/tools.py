@@ -11,8 +11,10 @@ import anyio
 import anyio.to_thread
 
 from veridical.audit import auditing
+from veridical.core.types import Source
 from veridical.interfaces.mcp import answers, arguments
 from veridical.quotes.grounding import ground_quotes
+from veridical.verification.worker_threads import in_worker_thread
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
@@ -45,7 +47,8 @@ class Toolbox:
     """Implementation of the tools; close it at the end. Errors are those of the library."""
 
     def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
-        self._parts = Runtime(backend, settings=settings)
+        self._limits = settings.to_limits()
+        self._parts = Runtime(backend, settings=settings, limits=self._limits)
         self._parts.take_over(backend)
         self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
         self._making = anyio.Lock()
@@ -128,11 +131,12 @@ class Toolbox:
 
     async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.QuotesAnswer:
         """Look quotes up."""
+        self._limits.ensure_sources([Source("source", given.source)], "the source has")
         speaker = tuple(given.speaker) or None
         look = partial(
             ground_quotes, given.quotes, given.source, strict=given.strict, speaker=speaker
         )
-        return answers.grounded(await anyio.to_thread.run_sync(look))
+        return answers.grounded(await in_worker_thread(look))
 
     async def audit_trace(self, given: arguments.AuditTrace) -> answers.Audited:
         """Audit a trace."""
