@@ -17,7 +17,6 @@ import yaml
 from pydantic import BaseModel, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from veridical.core.limits import Limits
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.settings.aliases import ALIASES, conflicts, resolved, value_at
@@ -78,14 +77,6 @@ class Settings(TopLevel):
     def to_policy(self) -> Policy:
         """Return the policy block as the value the pipeline works with."""
         return Policy(**self.policy.model_dump())
-
-    def to_limits(self) -> Limits:
-        """Return the limits of texts that a service takes."""
-        return Limits(
-            max_answer_chars=self.server.max_answer_chars,
-            max_source_chars=self.server.max_source_chars,
-            max_answer_claims=self.server.max_answer_claims,
-        )
 
     @property
     def verifies_answers(self) -> bool:

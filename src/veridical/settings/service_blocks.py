@@ -13,6 +13,7 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.limits import Limits
 from veridical.settings.types import (
     Address,
     Count,
@@ -71,6 +72,15 @@ class ServerSettings(SettingsBlock):
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the texts that are checked for a client."""
+        return Limits(
+            max_answer_chars=self.max_answer_chars,
+            max_source_chars=self.max_source_chars,
+            max_answer_claims=self.max_answer_claims,
+        )
 
 
 class TelemetrySettings(SettingsBlock):

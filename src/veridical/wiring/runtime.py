@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from veridical.consistency.measures import ConsistencyChecker
-    from veridical.core.limits import Limits
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, EmbeddingModel, TextModel
     from veridical.memory import Memory
@@ -43,14 +42,12 @@ class Runtime:
         policy: Policy | None = None,
         settings: Settings | None = None,
         operation: Operation = "check",
-        limits: Limits | None = None,
     ) -> None:
         self.given_settings = settings
         self.named_backend = backend
         self.named_text_model = text_model
         self.given_policy = policy
         self.operation: Operation = operation
-        self.limits = limits
         self._portal = Portal()
         self._closing = ExitStack()
 
@@ -127,11 +124,7 @@ class Runtime:
         from veridical.wiring.build import build_verifier
 
         return build_verifier(
-            self.settings,
-            backend=self.backend,
-            policy=self.policy,
-            operation=self.operation,
-            limits=self.limits,
+            self.settings, backend=self.backend, policy=self.policy, operation=self.operation
         )
 
     @property

@@ -21,6 +21,8 @@ from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
+from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.telemetry import (
     FactDecided,
     LogSink,
@@ -77,7 +79,7 @@ class Service:
         self.ready = False
         self.draining = False
         self._work, self._answers = Cancellation(), Cancellation()
-        self.limits = settings.to_limits()
+        self.limits = server.limits
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
         self._parts = Runtime(backend, settings=settings)
@@ -181,6 +183,7 @@ class Service:
         An error at the start is raised, and kept as `failure`.
         """
         await self.rates.open()
+        await anyio.to_thread.run_sync(_warm)
         for backend in self._backends:
             if not is_instant(backend):
                 continue
@@ -332,6 +335,12 @@ class Service:
     def output(self) -> OutputVerifier:
         """Verifier of answers on their way to a user, such as the proxy's."""
         return OutputVerifier(self)
+
+
+def _warm() -> None:
+    """Load what claims and evidence are read with, so that no request has to."""
+    split_sentences("It is warm. It is read.")
+    packaged_vectors()
 
 
 class OutputVerifier:

@@ -15,6 +15,7 @@ from veridical.core.types import Source
 from veridical.interfaces.mcp import answers, arguments
 from veridical.quotes.grounding import ground_quotes
 from veridical.verification.worker_threads import in_worker_thread
+from veridical.wiring.build import build_verifier
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
@@ -47,10 +48,11 @@ class Toolbox:
     """Implementation of the tools; close it at the end. Errors are those of the library."""
 
     def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
-        self._limits = settings.to_limits()
-        self._parts = Runtime(backend, settings=settings, limits=self._limits)
+        self._limits = settings.server.limits
+        self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
-        self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
+        # Made now, so that a wrong name is said now.
+        self._verifier = build_verifier(settings, backend=self._parts.backend, limits=self._limits)
         self._making = anyio.Lock()
 
     @property
