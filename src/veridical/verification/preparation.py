@@ -36,6 +36,10 @@ BRIEF = 4_000
 than that, where many checks run at once."""
 
 
+CORPORA = CorpusCache(split_sentences, packaged_vectors)
+"""Corpora of this process: a one-call check finds the sources of the one before it, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class BoundAnswer:
     """Claims with their evidence; without a binder there was no time to index the sources."""
@@ -50,7 +54,6 @@ class Preparation:
     def __init__(self, limits: Limits | None, decomposer: ModelDecomposer | None) -> None:
         self.limits = limits or Limits()
         self._decomposer = decomposer
-        self.corpora = CorpusCache(split_sentences, packaged_vectors)
 
     def accepted(
         self, text: str, what: str, sources: Sources, question: str | None
@@ -108,7 +111,7 @@ class Preparation:
         policy: Policy,
         always: Collection[str],
     ) -> BoundAnswer:
-        binder = Binder(self.corpora.of(sources), windows=policy.windows or 0)
+        binder = Binder(CORPORA.of(sources), windows=policy.windows or 0)
         return BoundAnswer(bind_claims(claims.claims, sources, binder, always), binder)
 
 

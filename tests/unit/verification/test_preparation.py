@@ -58,6 +58,7 @@ def test_claims_without_time_for_an_index_are_undetermined_and_phantoms_are_foun
         raise AssertionError
 
     monkeypatch.setattr("veridical.pipeline.evidence.corpus.Corpus", ended)
+    preparation.CORPORA.clear()
     report = check(before=works.append)
     assert late(report) == ["c1", "c2", "c3"]
     assert [verdict.status for verdict in report.claims] == [

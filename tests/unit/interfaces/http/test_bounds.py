@@ -137,9 +137,17 @@ async def test_a_check_ends_with_its_client(opened: Open) -> None:
 def scope(path: str) -> dict[str, Any]:
     headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
     return {
-        **{"type": "http", "method": "POST", "path": path, "raw_path": path.encode()},
-        **{"query_string": b"", "headers": headers, "http_version": "1.1", "scheme": "http"},
-        **{"client": ("127.0.0.1", 1), "server": ("127.0.0.1", 80), "root_path": ""},
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "http_version": "1.1",
+        "scheme": "http",
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+        "root_path": "",
     }
 
 
