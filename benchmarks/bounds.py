@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
 
 MB = 1_000_000
-LIMIT_S = 60.0
+LIMIT_S, IDLE_S = 60.0, 35.0
 LEFT, ENDED = "seconds of work after a client left", "seconds until the process ended"
 MOST_GROWTH, MOST_HEALTH_S = 2.3, 0.2
 LOG = "2026-11-27T06:24:40Z INFO worker-3 request finished in 41 ms with status 200\n"
@@ -287,7 +287,7 @@ def _beside(address: str, body: bytes) -> dict[str, float]:
 
 
 def _memory(address: str, pid: int) -> list[float]:
-    """Return the resident memory in MB: at first, and after each of ten large requests."""
+    """Return the resident memory in MB: at first, after each of ten large requests, and idle."""
     _post(address, _asking(ANSWER, SENTENCE))
     found = [_resident(pid)]
     for number in range(10):
@@ -295,7 +295,8 @@ def _memory(address: str, pid: int) -> list[float]:
         _post(address, body)
         time.sleep(1)
         found.append(_resident(pid))
-    return found
+    time.sleep(IDLE_S)
+    return [*found, _resident(pid)]
 
 
 def _resident(pid: int) -> float:
@@ -416,7 +417,7 @@ def _told(value: Any) -> str:  # noqa: ANN401 -- what the service part returns
         case dict():
             return f"{value['longest_s']:.2f} s (request {value['request_s']:.0f} s)"
         case list():
-            return f"{value[0]:.0f} MB, then {value[1]:.0f} ... {value[-1]:.0f} MB"
+            return f"{value[0]:.0f} MB, {value[-2]:.0f} MB after ten, {value[-1]:.0f} MB idle"
         case _:
             return f"{value:.2f} s"
 

@@ -19,6 +19,7 @@ from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed
 from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.memory_release import MemoryRelease
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.pipeline.claims import split_sentences
@@ -78,6 +79,7 @@ class Service:
         self.rates = self._rates()
         self.ready = False
         self.draining = False
+        self._memory = MemoryRelease()
         self._work, self._answers = Cancellation(), Cancellation()
         self.limits = server.limits
         self.failure: VeridicalError | None = None
@@ -225,6 +227,7 @@ class Service:
 
     async def stop(self) -> None:
         """Close everything that is open."""
+        self._memory.stop()
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
         for parts in (self._parts, self._output_parts):
@@ -292,6 +295,7 @@ class Service:
             watcher=watcher or self.telemetry,
         )
         self.telemetry.take(checked(report, operation))
+        self._memory.checked(report)
         return report
 
     async def verify(

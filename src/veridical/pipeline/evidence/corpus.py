@@ -330,13 +330,18 @@ class CorpusCache:
             self._make_room()
         return found
 
+    def drop_large(self) -> None:
+        """Forget the last one, too, if it has more than `characters`."""
+        with self._lock:
+            self._make_room(least=0)
+
     def clear(self) -> None:
         """Forget all of them."""
         with self._lock:
             self._kept.clear()
 
-    def _make_room(self) -> None:
-        while len(self._kept) > 1 and sum(map(_size, self._kept)) > self._characters:
+    def _make_room(self, least: int = 1) -> None:
+        while len(self._kept) > least and sum(map(_size, self._kept)) > self._characters:
             self._kept.popitem(last=False)
 
 

@@ -44,7 +44,7 @@ def settings(folder: Path) -> Settings:
     return Settings.load(store={"url": f"sqlite:///{folder}/memory.db"})
 
 
-def test_a_tool_refuses_texts_beyond_the_limits_of_the_server(tmp_path: Path) -> None:
+def test_a_tool_refuses_texts_beyond_the_limits_of_the_server() -> None:
     limited = Settings.load(server={"max_source_chars": 20, "max_answer_chars": 30})
     toolbox = Toolbox(limited, backend=FakeBackend(judge))
     tool = {each.name: each.call for each in toolbox.tools}

@@ -123,3 +123,29 @@ def test_other_sources_have_a_corpus_of_their_own(sources: dict[str, str]) -> No
     found = corpora.of(as_sources(sources))
     assert {name: source.text for name, source in found.sources.items()} == sources
     assert list(found.sources) == list(sources)
+
+
+def test_corpora_are_kept_as_long_as_their_texts_have_room_together() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    first, second = (as_sources({"S1": text}) for text in ("One.", "Two."))
+    kept = corpora.of(first)
+    corpora.of(second)
+    assert corpora.of(first) is kept
+    corpora.of(as_sources({"S1": "Three."}))  # no room for the one that was asked for least lately
+    assert corpora.of(first) is kept
+
+
+def test_the_last_corpus_is_kept_whatever_its_size_until_it_is_dropped() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    large = as_sources({"S1": "A large source."})
+    kept = corpora.of(large)
+    assert corpora.of(large) is kept
+    corpora.drop_large()
+    assert corpora.of(large) is not kept
+
+
+def test_small_corpora_outlive_the_drop_of_large_ones() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    kept = corpora.of(as_sources({"S1": "One."}))
+    corpora.drop_large()
+    assert corpora.of(as_sources({"S1": "One."})) is kept
