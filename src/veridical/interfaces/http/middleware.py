@@ -96,7 +96,7 @@ class RequestMiddleware:
             return
         body = _Body(receive)
         with anyio.CancelScope() as work:
-            leaving = asyncio.create_task(body.left(lambda: send.ended or work.cancel()))
+            leaving = asyncio.create_task(body.left(lambda: _end(work, send)))
             try:
                 await self._app(scope, body.read, send)
             finally:
@@ -190,6 +190,11 @@ def _limited(receive: Receive, limit: int) -> Receive:
         return message
 
     return read
+
+
+def _end(work: anyio.CancelScope, send: _Sender) -> None:
+    if not send.ended:
+        work.cancel()
 
 
 class _Body:
