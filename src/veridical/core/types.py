@@ -77,11 +77,19 @@ def ensure_text(text: object, what: str) -> None:
     if not text.strip():
         msg = f"{what} is empty"
         raise TextError(msg, hint="Leave it out, or give it some text")
+    surrogate = _lone_surrogate(text)
+    if surrogate is not None:
+        msg = f"{what} holds a lone surrogate at offset {surrogate}"
+        raise TextError(msg, hint="Decode the bytes with errors='replace' first")
+
+
+def _lone_surrogate(text: str) -> int | None:
+    """Return the offset of the first lone surrogate: an encoder finds it faster than a pattern."""
     try:
         text.encode()
-    except UnicodeEncodeError as error:
-        msg = f"{what} holds a lone surrogate at offset {error.start}"
-        raise TextError(msg, hint="Decode the bytes with errors='replace' first") from None
+    except UnicodeEncodeError as error:  # it holds the text: it must not be the context of another
+        return error.start
+    return None
 
 
 # --- claims ----------------------------------------------------------------------------------

@@ -54,6 +54,9 @@ class Token(NamedTuple):
     word: str
     protected: bool
 
+    def __repr__(self) -> str:
+        return f"Token({self.start}..{self.end})"  # a repr ends up in logs, where no text belongs
+
     @property
     def span(self) -> Span:
         """Stretch of the sentence."""

@@ -165,7 +165,7 @@ class _Builder:
     assessment: Assessment
     badges: list[Badge] = field(default_factory=list)
     lines: SourceLines = field(default_factory=SourceLines)
-    evidence: dict[str, list[_Cited]] = field(default_factory=dict)
+    evidence: dict[str, list[_Cited]] = field(default_factory=dict, repr=False)
 
     def page(self) -> Page:
         assessment = self.assessment
