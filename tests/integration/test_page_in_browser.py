@@ -419,7 +419,7 @@ def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
     page.keyboard.press("w")
     page.wait_for_selector('.marking [aria-pressed="true"]')
     (mark,) = Feedback(build_store(settings)).list()
-    assert (mark.claim, mark.right, mark.status) == ("c2", False, "contradicted")
+    assert (mark.claim_id, mark.right, mark.status) == ("c2", False, "contradicted")
 
 
 class TestWithKeys:

@@ -51,8 +51,8 @@ def _claim(verdict: Verdict) -> str:
     missing = [quoted(cite.id, CLAIM_SHOWN) for cite in verdict.citations if not cite.resolved]
     if missing:
         lines.append(f"   There is no source {', '.join(missing)}.")
-    lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
-    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).action
+    lines += [f"   {_evidence(piece)}" for piece in verdict.shown[:PIECES]]
+    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).suggested_action
     return "\n".join([*lines, f"   {action}."] if action else lines)
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from veridical.pipeline.judgement import (
+    SubclaimScore,
     differing,
     may_stand_verbatim,
+    part_verdicts,
     replaced,
     stands_verbatim,
     underived,
+    unread_parts,
 )
 from veridical.verification.bound_claims import fragment_contexts
 from veridical.verification.worker_threads import in_worker_thread
@@ -30,6 +34,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class _Reread:
+    """Verdict, its readings with another quantity, and what is read for these."""
+
+    verdict: Verdict
+    again: tuple[Replaced, ...]
+    contexts: list[Context]
+
+
+@dataclass(frozen=True, slots=True)
 class RuleStage:
     """Rules of a check: their readings go to the backend, bounded by two texts a claim."""
 
@@ -43,28 +56,46 @@ class RuleStage:
     ) -> list[Verdict]:
         """Return the verdicts after claims that stand verbatim, or differ in a quantity alone."""
         verdicts = await self._verbatim(verdicts, bound)
-        found, contexts = await in_worker_thread(partial(self._replaced, verdicts))
-        readings = await self.asker.read(contexts, self.policy)
+        found = await in_worker_thread(partial(self._replaced, verdicts))
+        readings = await self.asker.read([*chain(*(item.contexts for item in found))], self.policy)
         return await in_worker_thread(partial(self._decided, found, readings))
 
-    def _replaced(
-        self, verdicts: Sequence[Verdict]
-    ) -> tuple[list[tuple[Verdict, tuple[Replaced, ...]]], list[Context]]:
+    def _replaced(self, verdicts: Sequence[Verdict]) -> list[_Reread]:
         found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]
-        texts = [(each.text, verdict) for verdict, again in found for each in again]
-        return found, fragment_contexts(texts, self.binder)
+        return [_Reread(*each, self._contexts(*each)) for each in found]
 
     def _decided(
-        self,
-        found: Iterable[tuple[Verdict, tuple[Replaced, ...]]],
-        readings: Iterable[PooledEstimate],
+        self, found: Iterable[_Reread], readings: Iterable[PooledEstimate]
     ) -> list[Verdict]:
         left, decided = iter(readings), []
-        for verdict, again in found:
-            read = [next(left) for _ in again]
-            ruled = differing(verdict, again, read, self.policy)
+        for item in found:
+            read = [next(left) for _ in item.contexts]
+            ruled = self._differing(item, read)
             decided.append(_charged(underived(ruled, self.sources), read))
         return decided
+
+    def _contexts(self, verdict: Verdict, again: Sequence[Replaced]) -> list[Context]:
+        """Return the readings with another quantity, and those of the parts of such a claim."""
+        other = fragment_contexts([(each.text, verdict) for each in again], self.binder)
+        parts = unread_parts(verdict, again)
+        return [*other, *(self._for_part(part.text, verdict) for part in parts)]
+
+    def _for_part(self, text: str, verdict: Verdict) -> Context:
+        """Return a part with its passages, or with the sentence of the evidence that it is."""
+        verbatim = self.binder and self.binder.verbatim(text, verdict.citations)
+        if verbatim is not None:
+            return text, (verbatim,)
+        (found,) = fragment_contexts([(text, verdict)], self.binder)
+        return found
+
+    def _differing(self, item: _Reread, read: Sequence[PooledEstimate]) -> Verdict:
+        number = len(item.again)
+        looks = [
+            SubclaimScore(passages or (), reading)
+            for (_, passages), reading in zip(item.contexts[number:], read[number:], strict=True)
+        ]
+        parts = part_verdicts(item.verdict, looks, self.policy)
+        return differing(item.verdict, item.again, read[:number], self.policy, parts)
 
     async def _verbatim(
         self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]

@@ -11,7 +11,6 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from veridical.core.hashing import short_hash
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.types import Claim, ClaimSet
@@ -28,7 +27,7 @@ from veridical.pipeline.judgement import (
     subclaims,
     summarise,
 )
-from veridical.pipeline.logs import log_event
+from veridical.pipeline.logs import claim_hash, log_event
 from veridical.pipeline.reports import Report
 from veridical.verification.bound_claims import BoundClaim, fragment_contexts
 from veridical.verification.check_events import CheckEvents, CheckWatcher
@@ -77,7 +76,8 @@ class Verifier:
     `claims_max_tokens` and take `claims_timeout_s`. The rules take over where it fails.
     `batch_size` is how many queries go to the backend at once; progress is reported after each
     batch. Texts beyond the `limits` are refused. The deadline of a check is that of the
-    `core.cancellation` around it.
+    `core.cancellation` around it. With a `hash_key` the hashes of claims in logs can be compared
+    with those of other processes.
     """
 
     def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
@@ -90,9 +90,11 @@ class Verifier:
         claims_timeout_s: float = 120.0,
         batch_size: int = CHUNK,
         limits: Limits | None = None,
+        hash_key: str | None = None,
     ) -> None:
         self._backend = backend
         self._batch_size = batch_size
+        self._hash_key = hash_key
         self._policy = policy or Policy()
         self._preparation = Preparation(
             limits,
@@ -222,7 +224,8 @@ class Verifier:
         lost: Counter[str] = Counter()
         for verdict in verdicts:
             if verdict.flagged:
-                fields = {"claim": verdict.claim.id, "claim_hash": short_hash(verdict.claim.text)}
+                hashed = claim_hash(verdict.claim.text, self._hash_key)
+                fields = {"claim_id": verdict.claim.id, "claim_hash": hashed}
                 fields |= {"status": verdict.status.value, "rule": verdict.rule}
                 log_event(logger, logging.INFO, "claim_flagged", fields)
             elif verdict.checked and isinstance(verdict.p1, Unmeasured):

@@ -14,7 +14,6 @@ import anyio
 import anyio.to_thread
 
 from veridical.errors import VeridicalError
-from veridical.interfaces.http.errors import OverloadedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
@@ -38,13 +37,27 @@ _THREADS = 8
 _ROUNDING_S = 1e-6
 
 
+class OverloadedError(Exception):
+    """Error for a request without room; `retry_after_s` is the time to wait."""
+
+    def __init__(self, reason: str, retry_after_s: float) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Header with the time to wait, in whole seconds."""
+        return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
+
+
 class Kind(StrEnum):
     """Purpose of a request, which decides about its treatment under high load."""
 
     CHECK = "check"
     """Waits for its turn, and is turned away when the queue is full."""
     OUTPUT = "output"
-    """An answer on its way to a user (SPEC-08.39): left out when half of the queue is full."""
+    """An answer on its way to a user: waits however long the queue is; its proxy has a deadline."""
     GATE = "gate"
     """A fact on its way into memory: never turned away; the gate bounds its own time."""
 
@@ -96,8 +109,7 @@ class RequestQueue:
         if kind is Kind.GATE or (self.running < self._most and not self._queue):
             self.running += 1
             return
-        room = self._room // 2 if kind is Kind.OUTPUT else self._room
-        if len(self._queue) >= room:
+        if kind is Kind.CHECK and len(self._queue) >= self._room:
             msg = "the queue is full"
             raise OverloadedError(msg, self.retry_after_s)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

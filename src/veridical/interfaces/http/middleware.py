@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import AbstractContextManager, nullcontext
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
 from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.service import Service
 
 
-OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
+_OPEN_FOLDERS = ("/page/", "/docs/")
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 KEY_HEADER = "x-veridical-key"
 CLIENT_LEFT = 499
 """Status in logs and metrics of a request whose client left before there was an answer."""
@@ -63,9 +67,16 @@ class RequestMiddleware:
         name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
         token = request_id.set(name)
         try:
-            await self._answer(scope, receive, _Sender(scope, send, name))
+            with self._span(scope):
+                await self._answer(scope, receive, _Sender(scope, send, name))
         finally:
             request_id.reset(token)
+
+    def _span(self, scope: Scope) -> AbstractContextManager[None]:
+        """Return the span of a request; probes and scrapes have none."""
+        if scope["path"] in UNTRACED:
+            return nullcontext()
+        return self._service.telemetry.span("request", "server", Headers(scope=scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
@@ -114,7 +125,7 @@ class RequestMiddleware:
         if self._service.keyring.open and not self._welcome(scope["method"], headers):
             hint = "Name its origin in server.origins, or ask with a key"
             return errors.response(403, "a page of another origin may not ask this", hint)
-        if path in OPEN_PATHS or path.startswith("/page/"):
+        if path in OPEN_PATHS or path.startswith(_OPEN_FOLDERS):
             return None
         if not self._service.keyring.open:
             key = self._key(headers)
@@ -151,7 +162,7 @@ class RequestMiddleware:
         per_minute = key.per_minute or self._service.settings.server.per_minute
         try:
             await self._service.rates.take(key.id, per_minute)
-        except errors.OverloadedError as error:
+        except OverloadedError as error:
             self._service.telemetry.take(Shed("request", "rate"))
             return errors.response_of(error)
         return None

@@ -6,6 +6,7 @@ import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,8 +18,13 @@ from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed
-from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.limits import (
+    Kind,
+    OverloadedError,
+    RateLimiter,
+    RequestQueue,
+    SharedRateLimiter,
+)
 from veridical.interfaces.http.memory_release import MemoryRelease
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
@@ -29,7 +35,9 @@ from veridical.telemetry import (
     LogSink,
     Shed,
     Telemetry,
+    Waited,
     checked,
+    fact_decided,
     failure,
     verified,
 )
@@ -76,6 +84,7 @@ class Service:
         self.shelf = self._shelf()
         self.metrics = PrometheusSink()
         self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
+        self._hash_key = settings.telemetry.key_of_hashes
         self.rates = self._rates()
         self.ready = False
         self.draining = False
@@ -101,8 +110,7 @@ class Service:
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
         """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
-        same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
-        if given or same or not self.settings.proxy.upstream_url:
+        if given or named == self.settings.backend or not self.settings.proxy.upstream_url:
             return None
         return Runtime(named, settings=self.settings, operation="output")
 
@@ -150,6 +158,8 @@ class Service:
         )
         watch("facts_waiting", "Facts that wait in the memory's queue.", self._waiting)
         watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
+        info = self.backend.info
+        self.metrics.build(version=version("veridical"), backend=info.name, model=info.model)
 
     def _waiting(self) -> float:
         """Return the number of facts in the queue; NaN if there is no memory, or no reading it."""
@@ -245,8 +255,10 @@ class Service:
         self, operation: str, work: Callable[[], Awaitable[T]], kind: Kind = Kind.CHECK
     ) -> T:
         """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
+        started = perf_counter()
         with self.deadline(), self.shedding(operation):
             async with self.admission.slot(kind, wait_s=remaining()):
+                self.telemetry.take(Waited(operation, perf_counter() - started))
                 return await work()
 
     def deadline(self) -> AbstractContextManager[Cancellation]:
@@ -286,15 +298,16 @@ class Service:
     ) -> Report:
         """Check an answer, and report to telemetry; for work that is admitted."""
         verifier = self.output_verifier if operation == "output" else self.verifier
-        report = await verifier.check(
-            answer,
-            sources,
-            question,
-            policy=policy,
-            progress=progress,
-            watcher=watcher or self.telemetry,
-        )
-        self.telemetry.take(checked(report, operation))
+        with self.telemetry.span(f"veridical.{operation}"):
+            report = await verifier.check(
+                answer,
+                sources,
+                question,
+                policy=policy,
+                progress=progress,
+                watcher=watcher or self.telemetry,
+            )
+            self.telemetry.take(checked(report, operation, self._hash_key))
         self._memory.checked(report)
         return report
 
@@ -309,9 +322,13 @@ class Service:
     ) -> Verdict:
         """Verify a claim, and report to telemetry; for work that is admitted."""
         started = perf_counter()
-        verdict = await self.verifier.verify(claim, sources, question, cites=cites, policy=policy)
-        seconds = perf_counter() - started
-        self.telemetry.take(verified(verdict, self.backend.info, seconds))
+        with self.telemetry.span("veridical.verify_claim"):
+            verdict = await self.verifier.verify(
+                claim, sources, question, cites=cites, policy=policy
+            )
+            seconds = perf_counter() - started
+            info = self.backend.info
+            self.telemetry.take(verified(verdict, info, seconds, hash_key=self._hash_key))
         return verdict
 
     async def remember(self, text: str, sources: Sources | None, **about: Any) -> Decided:  # noqa: ANN401 -- those of Memory.remember
@@ -319,16 +336,7 @@ class Service:
         started = perf_counter()
         memory = await anyio.to_thread.run_sync(lambda: self.memory)
         done = await memory.aremember(text, sources, **about)
-        refusal = getattr(done.error, "status", None)
-        self.telemetry.take(
-            FactDecided(
-                done.outcome.value,
-                done.reason,
-                None if refusal is None else str(refusal),
-                perf_counter() - started,
-                done.pending,
-            )
-        )
+        self.telemetry.take(fact_decided(done, perf_counter() - started))
         return done
 
     def failed(self, where: str, error: BaseException) -> None:

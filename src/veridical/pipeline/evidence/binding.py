@@ -31,7 +31,7 @@ FOCUS_SHARE = 0.6
 SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
 
-SHOWN = 3
+NEAREST = 6
 """Number of sentences that are known as the nearest to a claim, whichever passage decides."""
 
 SHORT_TOKENS = 400
@@ -132,7 +132,7 @@ class Binder:
 
     def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[SourceSpan, ...]:
         found = scores.sentences[scope.sentences]
-        ranked = islice(descending(found), SHOWN)
+        ranked = islice(descending(found), NEAREST)
         return tuple(self._part(scope, at).piece for at in ranked if found[at] > 0)
 
     def verbatim(self, claim: str, citations: Sequence[Citation]) -> Passage | None:

@@ -171,7 +171,7 @@ class _Builder:
         assessment = self.assessment
         for index, verdict in enumerate(assessment.claims):
             self.badges.append(Badge(index, verdict.claim.id, phrases.tone(verdict)))
-            for number, each in enumerate(verdict.evidence):
+            for number, each in enumerate(verdict.shown):
                 self.evidence.setdefault(each.source, []).append(
                     (self.badges[-1], number, each.span)
                 )
@@ -232,7 +232,7 @@ class _Builder:
             bits=figures.budget_rows(verdict.budget),
             belief=belief_meter(verdict),
             budget=bits_meter(verdict.budget),
-            action=row_of(verdict).action,
+            action=row_of(verdict).suggested_action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
             evidence=tuple(self._quotes(badge)),
@@ -241,7 +241,7 @@ class _Builder:
 
     def _quotes(self, badge: Badge) -> Iterator[EvidenceCard]:
         verdict = self.assessment.claims[badge.index]
-        for index, evidence in enumerate(verdict.evidence):
+        for index, evidence in enumerate(verdict.shown):
             span, source = evidence.span, self.assessment.sources.get(evidence.source)
             there = source is not None and span.start < min(span.end, len(source.text))
             line = self.lines.of(source).at(span.start).line if source else None
@@ -294,8 +294,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if confidence is not None:
         how = "stated in the answer" if confidence.stated else "inferred from its wording"
         yield "Confidence", f"{figures.probability(confidence.value)}, {how}"
-    if verdict.dependence is not None:
-        yield "Evidence dependence", f"{verdict.dependence:.2f} of 1"
+    if verdict.evidence_dependence is not None:
+        yield "Evidence dependence", f"{verdict.evidence_dependence:.2f} of 1"
     if verdict.citations:
         yield "Cites", ", ".join(phrases.citation(cite) for cite in verdict.citations)
     if verdict.windows_total:

@@ -91,7 +91,7 @@ class _Run:
             "message": {"text": _message(verdict)},
             "locations": [_location(self._answer_uri, region)],
             "relatedLocations": [
-                self._related(evidence, index) for index, evidence in enumerate(verdict.evidence)
+                self._related(evidence, index) for index, evidence in enumerate(verdict.shown)
             ],
             "partialFingerprints": {"veridicalClaim/v1": _fingerprint(verdict)},
             "properties": {
@@ -148,7 +148,7 @@ def _rule(status: Status) -> _Node:
         "id": status.value,
         "name": row.label.title().replace(" ", ""),
         "shortDescription": {"text": row.meaning},
-        "help": {"text": f"{row.meaning} {row.action}."},
+        "help": {"text": f"{row.meaning} {row.suggested_action}."},
         "defaultConfiguration": {"level": _LEVELS[status]},
     }
 
@@ -156,7 +156,7 @@ def _rule(status: Status) -> _Node:
 def _message(verdict: Verdict) -> str:
     label = phrases.LOOKS[phrases.tone(verdict)].label.capitalize()
     parts = [f"{label}: “{one_line(verdict.claim.text)}”.", phrases.reason(verdict)]
-    if action := row_of(verdict).action:
+    if action := row_of(verdict).suggested_action:
         parts.append(f"{action}.")
     return _literal(one_line(" ".join(parts)))
 
