@@ -88,7 +88,7 @@ def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
     """Convert one document to text; raise `DocumentError` that names `place` if it holds none."""
     if not data.strip():
         msg = f"{place} is empty"
-        raise DocumentError(msg, hint="Leave it out, or give it some text")
+        raise DocumentError(msg, hint="Give it some text; an empty source can be left out")
     if kind is DocumentFormat.PDF:
         return _pdf_to_text(data, place)
     text = decode(data, place, html=kind is DocumentFormat.HTML)

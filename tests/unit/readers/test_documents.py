@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from veridical.errors import DocumentError, SourceError, VeridicalError
+from veridical.errors import DocumentError, InputError, SourceError, VeridicalError
 from veridical.readers import documents
 from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources, shown
 
@@ -205,6 +205,15 @@ def test_every_unreadable_file_is_a_named_error_with_a_hint(
         with pytest.raises(DocumentError, match=path) as caught:
             read(path)
         assert caught.value.hint
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+@pytest.mark.usefixtures("folder")
+def test_an_empty_answer_is_not_to_be_left_out(text: str) -> None:
+    write("empty.md", text)
+    with pytest.raises(InputError) as caught:
+        read_answer("empty.md")
+    assert (caught.value.hint or "").startswith("Give it some text")
 
 
 def test_a_folder_is_no_answer(folder: Path) -> None:
