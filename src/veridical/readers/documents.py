@@ -268,14 +268,20 @@ def _read(path: str, place: str) -> bytes:
             return _read_limited(stream, place)
     except FileNotFoundError:
         msg = f"there is no file {place}"
-        hint = "Check the path; '-' reads standard input"
-        raise DocumentError(msg, hint=hint) from None
+        raise DocumentError(msg, hint=_instead_of(path)) from None
     except IsADirectoryError:
         msg = f"{place} is a folder"
         raise DocumentError(msg, hint="Name one file; only --source takes folders") from None
     except OSError as error:
         msg = f"cannot read {place}: {error.strerror or type(error).__name__}"
         raise DocumentError(msg, hint="Check that it is a file you may read") from None
+
+
+def _instead_of(path: str) -> str:
+    """Return a hint for an argument that names no file."""
+    if path.startswith(("http://", "https://")):
+        return "Nothing is fetched: save the page, and name that file"
+    return "Check the path; '-' reads a text from standard input"
 
 
 def _read_stdin(place: str) -> bytes:

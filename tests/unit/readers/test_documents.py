@@ -251,6 +251,12 @@ def test_text_in_place_of_a_path_is_not_repeated() -> None:
     assert "sky" not in str(caught.value)
 
 
+def test_an_address_is_not_fetched_and_the_hint_says_so() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_sources(["https://example.org/page.html"])
+    assert caught.value.hint == "Nothing is fetched: save the page, and name that file"
+
+
 def test_paths_are_shown_without_control_characters() -> None:
     assert shown("a\x1b[31m.md") == "'a\\x1b[31m.md'"
     assert shown("caf\u00e9 \U0001f600.md") == "caf\u00e9 \U0001f600.md"
