@@ -71,6 +71,12 @@ def test_an_unknown_backend_is_named_and_the_installed_ones_listed() -> None:
         build_verifier(Settings(), backend="oracle")
 
 
+def test_a_misspelt_backend_is_told_the_name_that_is_near() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        build_backend(Settings(), "embeded")
+    assert (caught.value.hint or "").startswith("Did you mean embedded? Installed here: ")
+
+
 def test_a_backend_that_is_built_already_is_used_as_it_is() -> None:
     fake = FakeBackend(lambda _: fake_estimate(0.9))
     assert build_backend(Settings(), fake) is fake
