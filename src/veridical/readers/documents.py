@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.types import Source, ensure_text
 from veridical.errors import DocumentError, SourceError
-from veridical.readers.formats import DocumentFormat, decode, format_of, to_text
+from veridical.readers.formats import DocumentFormat, decode, format_of, is_pdf, to_text
 from veridical.readers.records import SHAPES, NotRecords, Record, json_records, jsonl_records
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ def read_answer(argument: str) -> str:
 def read_text(argument: str, what: str) -> str:
     """Read a file, or standard input if `argument` is "-", as text without conversion."""
     place = f"{what} from standard input" if argument == STDIN else shown(argument)
-    text = decode(_read(argument, place), place)
+    data = _read(argument, place)
+    if is_pdf(data):
+        msg = f"{place} is a PDF, but {what} has to be text"
+        raise DocumentError(msg, hint="Convert it to text first")
+    text = decode(data, place)
     ensure_text(text, place)
     return text
 

@@ -72,9 +72,14 @@ class Plain:
     remark: str = ""
 
 
+def is_pdf(data: bytes) -> bool:
+    """Return whether a document begins as a PDF does."""
+    return data[:1024].lstrip().startswith(b"%PDF-")
+
+
 def format_of(name: str, data: bytes) -> DocumentFormat:
     """Return the format detected from the content, else the one of the suffix of `name`."""
-    if data[:1024].lstrip().startswith(b"%PDF-"):
+    if is_pdf(data):
         return DocumentFormat.PDF
     suffix = PurePath(name).suffix.lower()
     if suffix in SUFFIXES:

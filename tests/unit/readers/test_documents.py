@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from veridical.errors import DocumentError, InputError, SourceError, VeridicalError
 from veridical.readers import documents
-from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources, shown
+from veridical.readers.documents import (
+    ensure_one_stdin,
+    read_answer,
+    read_sources,
+    read_text,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -269,6 +275,13 @@ def test_paths_are_shown_without_control_characters() -> None:
 def test_an_answer_may_be_json_and_stays_as_it_is() -> None:
     write("answer.json", '{"name": "x"}')
     assert read_answer("answer.json") == '{"name": "x"}'
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pdf_is_no_plain_text(pdf: Callable[..., bytes]) -> None:
+    write("talk.txt", pdf("It rains."))
+    with pytest.raises(DocumentError, match="is a PDF, but the transcript has to be text"):
+        read_text("talk.txt", "the transcript")
 
 
 @pytest.mark.usefixtures("folder")
