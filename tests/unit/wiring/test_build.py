@@ -17,7 +17,7 @@ from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.classifier_servers import FORMATS
-from veridical.pipeline.inference.classify import ServedClassifier, TextForm
+from veridical.pipeline.inference.classify import ServedClassifier
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.decisions import RequestLimits
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -29,6 +29,7 @@ from veridical.pipeline.inference.openai_text import OpenAIText
 from veridical.pipeline.inference.prices import Usage, UsageBound
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
+from veridical.pipeline.inference.text_form import TextForm
 from veridical.pipeline.inference.wrappers import (
     Breaker,
     Cache,
