@@ -993,7 +993,7 @@ export interface components {
          * @example {
          *       "detail": "the answer is empty",
          *       "errors": [],
-         *       "hint": "Leave it out, or give it some text",
+         *       "hint": "Give it some text",
          *       "request_id": "5f0c1a9e6d7b4c83",
          *       "status": 422,
          *       "title": "The request cannot be processed",
@@ -1248,6 +1248,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     check_stream_v1_check_stream_post: {
@@ -1362,6 +1371,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1498,6 +1516,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     quotes_v1_quotes_post: {
@@ -1625,6 +1652,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     audit_v1_audit_post: {
@@ -1744,6 +1780,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1953,6 +1998,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     convert_report_v1_reports_post: {
@@ -2147,6 +2201,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     feedback_v1_feedback_post: {
@@ -2276,6 +2339,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     recall_v1_memory_facts_get: {
@@ -2391,6 +2463,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2526,6 +2607,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     delete_v1_memory_facts__fact_id__delete: {
@@ -2648,6 +2738,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2862,6 +2961,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     create_job_v1_jobs_post: {
@@ -2993,6 +3101,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3144,6 +3261,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     remove_job_v1_jobs__job_id__delete: {
@@ -3259,6 +3385,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3476,6 +3611,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3782,6 +3926,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -13,6 +13,7 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.limits import Limits
 from veridical.settings.types import (
     Address,
     Count,
@@ -83,6 +84,9 @@ class ServerSettings(SettingsBlock):
     body_s: Seconds = 60.0
     idle_s: Seconds = 65.0
     workers: Count = 1
+    max_answer_chars: Count = 1_000_000
+    max_source_chars: Count = 8_000_000
+    max_answer_claims: Count = 10_000
     running: Count = 16
     waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
     per_minute: CountOrNone = None
@@ -108,6 +112,15 @@ class ServerSettings(SettingsBlock):
     def reserve_s(self) -> float:
         """Part of a shutdown for writing answers, and again for closing everything."""
         return min(1.0, self.shutdown_s / 4)
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the texts that are checked for a client."""
+        return Limits(
+            max_answer_chars=self.max_answer_chars,
+            max_source_chars=self.max_source_chars,
+            max_answer_claims=self.max_answer_claims,
+        )
 
 
 class JobSettings(SettingsBlock):

@@ -110,13 +110,8 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         body = _Body(receive)
-
-        def left() -> None:
-            if not send.ended:
-                work.cancel()
-
         with anyio.CancelScope() as work:
-            leaving = asyncio.create_task(body.left(left))
+            leaving = asyncio.create_task(body.left(lambda: _end(work, send)))
             try:
                 await self._app(scope, body.read, send)
             finally:
@@ -216,6 +211,11 @@ def _limited(receive: Receive, limit: int) -> Receive:
         return message
 
     return read
+
+
+def _end(work: anyio.CancelScope, send: _Sender) -> None:
+    if not send.ended:
+        work.cancel()
 
 
 class _Body:
