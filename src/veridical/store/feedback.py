@@ -11,6 +11,8 @@ from veridical.store.tables import dialect, feedback, fetched
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sqlalchemy import ColumnElement
+
     from veridical.store.database import Store
 
 _KEY = ("report", "claim")
@@ -31,14 +33,22 @@ class FeedbackTable:
             number: int = connection.execute(replace.returning(feedback.c.id)).scalar_one()
             return number
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return all rows, in the order of their numbers."""
+    def rows(self, report: str | None = None) -> list[dict[str, Any]]:
+        """Return all rows, or those of a report, in the order of their numbers."""
+        wanted = select(feedback).order_by(feedback.c.id)
+        if report is not None:
+            wanted = wanted.where(feedback.c.report == report)
         with self._store.read() as connection:
-            return fetched(connection, select(feedback).order_by(feedback.c.id))
+            return fetched(connection, wanted)
 
     def remove(self, number: int) -> bool:
         """Remove a row, and return whether there was one."""
+        return self._removed(feedback.c.id == number)
+
+    def remove_claim(self, report: str, claim: str) -> bool:
+        """Remove the row of a claim, and return whether there was one."""
+        return self._removed((feedback.c.report == report) & (feedback.c.claim == claim))
+
+    def _removed(self, where: ColumnElement[bool]) -> bool:
         with self._store.write() as connection:
-            return bool(
-                connection.execute(delete(feedback).where(feedback.c.id == number)).rowcount
-            )
+            return bool(connection.execute(delete(feedback).where(where)).rowcount)

@@ -52,6 +52,7 @@ feedback = Table(
     Column("contradiction_threshold", Float(53), nullable=False),
     Column("right", Boolean, nullable=False),
     Column("actual", String),
+    Column("comment", String),
     UniqueConstraint("report", "claim"),
     sqlite_autoincrement=True,  # a number that was removed never means another mark
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from veridical.interfaces.http import access, errors, operations, replies, routes
+from veridical.interfaces.http import access, errors, operations, replies, report_routes, routes
 from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
@@ -74,6 +74,7 @@ def create_app(
 
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
+    app.include_router(report_routes.page_routes)
     app.include_router(routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())

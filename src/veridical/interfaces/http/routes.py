@@ -15,7 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import AfterValidator
 
 from veridical.core.sources import as_sources
-from veridical.core.types import ensure_text
+from veridical.core.types import Source, ensure_text
 from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
@@ -69,7 +69,9 @@ def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `Source
     """Return sources in a shape that the verifier takes."""
     if given is None or isinstance(given, dict):
         return given
-    return [each if isinstance(each, str) else each.model_dump() for each in given]
+    return [
+        each if isinstance(each, str) else Source(each.id, each.text, each.name) for each in given
+    ]
 
 
 # --- checking --------------------------------------------------------------------------------
@@ -311,7 +313,7 @@ def _rendered(report: Report, form: ReportFormat) -> Response:
     response_class=Response,
 )
 async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceDep) -> Response:
-    """Store whether the verdict on a claim was right, in place of an earlier mark."""
+    """Store whether the verdict on a claim was right, in place of an earlier mark, or remove it."""
     given: Any = body.report
     if isinstance(given, str):
         given = await _found(service, request, given)
@@ -330,10 +332,12 @@ async def _found(service: Service, request: Request, report_id: str) -> Report:
 def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
     from veridical.feedback.labels import Feedback, to_document
 
+    marks, claim = Feedback(service.store), body.claim_id
     try:
-        mark = Feedback(service.store).mark(
-            report, body.claim_id, right=body.right, actual=body.actual
-        )
+        if body.right is None:
+            marks.unmark(report, claim)
+            return to_document([])
+        mark = marks.mark(report, claim, right=body.right, actual=body.actual, comment=body.comment)
     except InputError as error:
         # Its words may name claims of the report that was sent, which are the request's own.
         msg = "there is no such claim or status in the report, or it is no report"
