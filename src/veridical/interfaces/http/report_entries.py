@@ -11,6 +11,7 @@ from veridical.core.verdicts import Status
 from veridical.pipeline.reports import phrases
 
 if TYPE_CHECKING:
+    from veridical.core.types import Source
     from veridical.pipeline.reports import Report
 
 MOST_CHARACTERS = 2_000
@@ -18,6 +19,10 @@ MOST_CHARACTERS = 2_000
 
 SHOWN_CHARACTERS = 200
 """Characters of the answer in the list."""
+
+
+def _names(source: Source) -> list[str]:
+    return [source.id] if source.path in {None, source.id} else [source.id, str(source.path)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,7 @@ class ReportEntry:
     def of(cls, report_id: str, created: float, report: Report) -> ReportEntry:
         """Return the entry of a report."""
         summary = report.summary
-        names = (f"{one.id} {one.path or ''}".strip() for one in report.sources.values())
+        names = (" ".join(_names(one)) for one in report.sources.values())
         return cls(
             id=report_id,
             created=created,
