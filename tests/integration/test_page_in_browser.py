@@ -92,8 +92,11 @@ class Service:
 
         async def stream(request: Request) -> Response:
             body = await request.json()
+            name = f"r{len(self.reports) + 1}"
             return refused(request) or StreamingResponse(
-                self.events(body), media_type="text/event-stream"
+                self.events(name, body),
+                media_type="text/event-stream",
+                headers={"x-veridical-report": name},
             )
 
         async def mark(request: Request) -> Response:
@@ -106,21 +109,23 @@ class Service:
             return refused(request) or Response(self.report.to_sarif())
 
         async def stored(request: Request) -> Response:
-            return JSONResponse(self.reports[request.path_params["name"]])
+            found = self.reports.get(request.path_params["name"])
+            return refused(request) or JSONResponse(found or {}, 200 if found else 404)
 
         app.router.add_route("/v1/check/stream", stream, methods=["POST"])
         app.router.add_route("/v1/feedback", mark, methods=["POST"])
         app.router.add_route("/v1/reports", converted, methods=["POST"])
-        app.router.add_route("/v1/reports/{name}", stored)
+        app.router.add_route("/v1/reports/{name}/check", stored)
         return app
 
-    async def events(self, body: dict[str, Any]) -> AsyncIterator[str]:
+    async def events(self, name: str, body: dict[str, Any]) -> AsyncIterator[str]:
         import anyio
 
         late = Unmeasured(UnmeasuredReason.TIMEOUT)
         answer = (lambda _: late) if self.unmeasured else judged
         async with Verifier(FakeBackend(answer)) as verifier:
-            report = await verifier.check(body["answer"], body["sources"], body.get("question"))
+            sources = {source["id"]: source["text"] for source in body["sources"]}
+            report = await verifier.check(body["answer"], sources, body.get("question"))
         document = report.to_dict()
         total = len(document["claims"])
         for done, claim in enumerate(document["claims"], start=1):
@@ -130,6 +135,8 @@ class Service:
             yield event("claim", claim)
             await anyio.sleep(self.claim_delay_s)
         self.report = report
+        whole = {"schema": "veridical.page/1", "id": name, "report": document, "marks": {}}
+        self.reports[name] = whole | {"question": None} | body
         yield event("report", document)
 
 
@@ -221,6 +228,11 @@ def lit(page: Page) -> str:
     return "".join(page.locator("#sources .mark.on").all_inner_texts())
 
 
+def problem(page: Page) -> str:
+    page.wait_for_selector("#problem:not([hidden])")
+    return page.inner_text("#problem p")
+
+
 def in_view(page: Page, selector: str) -> bool:
     """Return whether an element comes into view: scrolling is smooth, and takes its time."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -277,7 +289,7 @@ def test_stopping_keeps_what_was_decided(page: Page, service: Service) -> None:
     page.wait_for_selector("#listed .entry")
     page.click("#stop")
     page.wait_for_selector("html:not(.running)")
-    assert page.inner_text("#problem").startswith("Stopped.")
+    assert problem(page).startswith("Stopped.")
     assert page.locator("#listed .entry").count() >= 1
 
 
@@ -286,7 +298,7 @@ def test_stream_that_ends_early_is_no_verdict(page: Page, service: Service) -> N
     fill(page)
     page.click("#submit")
     page.wait_for_selector("#problem:not([hidden])")
-    assert "ended before the check was done" in page.inner_text("#problem")
+    assert "ended before the check was done" in problem(page)
     assert page.inner_text("#headline") == "Not finished"
     assert "o-grounded" not in (page.get_attribute("#top", "class") or "")
 
@@ -313,7 +325,7 @@ def test_slash_finds_and_escape_leaves(page: Page) -> None:
     checked(page)
     page.keyboard.press("/")
     page.keyboard.type("valve")
-    page.wait_for_function("document.getElementById('listed-n').innerText === '1 of 4'")
+    page.wait_for_function("() => document.getElementById('listed-n').innerText === '1 of 4'")
     # Not the inner text: what is not painted yet has none.
     assert (page.locator("#listed .entry").first.text_content() or "").strip().startswith("†")
     page.keyboard.press("Escape")
@@ -339,30 +351,70 @@ def test_help_opens_and_closes_by_key(page: Page) -> None:
     assert selected(page) == "c2"
 
 
-def test_deep_link_survives_a_reload(page: Page, address: str) -> None:
+def test_deep_link_survives_a_reload(page: Page) -> None:
     checked(page)
-    page.goto(f"{address}#c1")
+    page.goto(page.url.partition("#")[0] + "#c1")
     page.reload()
     page.wait_for_selector("#card .card")
     assert selected(page) == "c1"
     assert "14:02" in lit(page)
 
 
-def test_stored_report_opens_by_its_address(page: Page, address: str, service: Service) -> None:
+def test_check_has_an_address_and_back_leads_to_the_texts(page: Page, address: str) -> None:
     checked(page)
-    service.reports["r1"] = service.report.to_dict()
-    page.evaluate("sessionStorage.clear()")
-    page.goto(f"{address}?report=r1#c3")
-    page.wait_for_selector("#card .card")
-    assert selected(page) == "c3"
-    assert page.locator("#no-answer").is_visible()
+    assert page.url == f"{address}?report={page.url.partition('=')[2]}"
+    page.go_back()
+    page.wait_for_selector("html.composing")
+    assert page.input_value("#answer-in") == ANSWER
+    page.go_forward()
+    page.wait_for_selector("html:not(.composing)")
+    assert page.inner_text("#headline") == "Flagged: 2 of 3 checked claims"
+
+
+def test_kept_report_opens_by_its_address_with_its_texts(
+    page: Page, new_page: Callable[..., Page]
+) -> None:
+    checked(page)
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("w")
+    other = new_page()
+    other.goto(page.url.partition("#")[0] + "#c2")
+    other.wait_for_selector("#card .card")
+    assert selected(other) == "c2"
+    assert lit(other) == lit(page)
+    assert other.inner_text("#answer-text") == page.inner_text("#answer-text")
+    assert other.locator('.marking [aria-pressed="true"]').inner_text() == "Wrong"
+    assert other.locator(".source .path").all_inner_texts() == ["S1.txt", "S2.txt"]
+
+
+def test_report_that_is_not_kept_is_said_so(page: Page, address: str) -> None:
+    page.goto(f"{address}?report=nothing")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "not kept any more" in problem(page)
+    assert page.locator("#problem .retry").count() == 0
+
+
+def test_history_lists_and_finds_reports(page: Page) -> None:
+    checked(page)
+    page.click("#edit")
+    page.fill("#answer-in", "The ferry stopped [S1].")
+    page.click("#submit")
+    page.wait_for_selector("html:not(.running):not(.composing)")
+    page.click("#history-open")
+    page.wait_for_selector("#history-list .kept")
+    assert page.locator("#history-list .kept").count() == 2
+    page.fill("#history-search", "valve")
+    page.wait_for_function("() => document.querySelectorAll('#history-list .kept').length === 1")
+    page.click("#history-list .kept")
+    page.wait_for_function("() => document.querySelectorAll('#listed .entry').length === 4")
+    assert "The valve held" in page.inner_text("#answer-text")
 
 
 def test_opened_report_finds_its_texts_in_the_form(page: Page, service: Service) -> None:
     checked(page)
     document = service.report.to_json()
     page.evaluate("sessionStorage.clear()")
-    page.reload()
+    page.goto(page.url.partition("?")[0])
     fill(page)
     page.set_input_files(
         "#file-open",
@@ -378,15 +430,15 @@ def test_file_that_is_no_report_is_said_so(page: Page) -> None:
         "#file-open", {"name": "r.json", "mimeType": "application/json", "buffer": b'{"a": 1}'}
     )
     page.wait_for_selector("#problem:not([hidden])")
-    assert "not a report" in page.inner_text("#problem")
+    assert "not a report" in problem(page)
 
 
 def test_what_is_missing_is_said_before_anything_is_sent(page: Page) -> None:
     page.click("#submit")
-    assert page.inner_text("#problem") == "There is no answer to check."
+    assert problem(page) == "There is no answer to check."
     page.fill("#answer-in", "It is so.")
     page.keyboard.press("Control+Enter")
-    assert page.inner_text("#problem").startswith("There are no sources")
+    assert problem(page).startswith("There are no sources")
 
 
 def test_marking_a_verdict_tells_the_service(page: Page, service: Service) -> None:
@@ -396,7 +448,22 @@ def test_marking_a_verdict_tells_the_service(page: Page, service: Service) -> No
     (mark,) = service.marks
     assert (mark["claim_id"], mark["right"]) == ("c2", False)
     assert mark["report"] == service.report.to_dict()
-    assert page.inner_text("#said") == "Kept: the verdict on c2 is wrong."
+    assert page.inner_text("#said") == "The verdict on c2 is marked wrong."
+
+
+def test_mark_shows_at_once_and_is_taken_back_if_it_is_not_kept(
+    page: Page, service: Service
+) -> None:
+    checked(page)
+    service.fail = (503, {"title": "Down"})
+    page.keyboard.press("w")
+    assert "The mark is not kept." in problem(page)
+    assert page.locator("#listed .marked").count() == 0
+    service.fail = None
+    page.keyboard.press("w")
+    page.wait_for_selector("#listed .marked")
+    assert page.locator("#listed .entry.on").inner_text().endswith("you: wrong")
+    assert page.get_attribute("#answer-text .badge.on", "data-label") == "✗ c2 ✎"
 
 
 def test_key_is_asked_for_and_used(page: Page, service: Service) -> None:
@@ -418,8 +485,17 @@ def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
     checked(page)
     page.keyboard.press("w")
     page.wait_for_selector('.marking [aria-pressed="true"]')
+    page.select_option(".marking select", "supported")
+    page.fill('.marking input[type="text"]', "An hour is at once here.")
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("Enter")
     (mark,) = Feedback(build_store(settings)).list()
     assert (mark.claim, mark.right, mark.status) == ("c2", False, "contradicted")
+    assert (mark.actual, mark.comment) == ("supported", "An hour is at once here.")
+    with page.expect_response("**/v1/feedback"):
+        page.click(".marking >> text=Undo")
+    assert Feedback(build_store(settings)).list() == []
+    assert page.locator("#listed .marked").count() == 0
 
 
 class TestWithKeys:
@@ -467,9 +543,15 @@ def test_overload_is_said_with_its_wait(page: Page, service: Service) -> None:
     fill(page)
     page.click("#submit")
     page.wait_for_selector("#problem:not([hidden])")
-    said = page.inner_text("#problem")
-    assert said == "Too busy. Come back later. Try again in 7 seconds. (request q9)"
+    said = problem(page)
+    assert said == "The service has too much to do. Other checks are under way. Request q9."
     assert page.input_value("#answer-in") == ANSWER
+    retry = page.locator("#problem .retry")
+    assert retry.inner_text().startswith("Try again in")
+    assert retry.is_disabled()
+    service.fail = None
+    retry.click(timeout=15_000)
+    page.wait_for_selector("#card .card")
 
 
 def download(page: Page, kind: str) -> str:
@@ -532,19 +614,21 @@ def test_what_is_unsure_looks_different_and_says_please_look(page: Page, address
     labels = page.locator("#answer-text .badge").evaluate_all(
         "all => all.map(b => b.dataset.label)"
     )
-    assert labels == ["✓ c1", "✗ c2", "† c3", "?✗ c5", "?✓ c6", "?○ c7"]
+    assert labels == ["✓ c1", "✗ c2", "† c3", "· skipped", "?✗ c5", "?✓ c6", "?○ c7"]
     looks = page.locator("#answer-text .badge").evaluate_all(
         """all => all.map(badge => {
           const style = getComputedStyle(badge, "::after");
           return [style.borderTopStyle, style.fontStyle, style.color].join(" ");
         })"""
     )
-    assert looks[0] != looks[4], "a sure and an unsure pass"
-    assert looks[1] != looks[3], "a sure and an unsure contradiction"
-    for number in (3, 4, 5):
+    assert looks[0] != looks[5], "a sure and an unsure pass"
+    assert looks[1] != looks[4], "a sure and an unsure contradiction"
+    for number in (4, 5, 6):
         page.locator("#answer-text .badge").nth(number).click()
         assert "please look" in page.inner_text("#card .why")
-    assert "unsure, right with a probability of 0.70" in page.inner_text("#card .facts")
+    facts = page.locator("#card .facts").text_content() or ""
+    assert "unsure, right with a probability of 0.70" in facts
+    assert page.inner_text("#card .certain") == "unsure"
     page.locator("#answer-text .badge").nth(1).click()
     assert "please look" not in page.inner_text("#card .why")
     assert "1 contradicted, unsure" in page.inner_text("#legend")
@@ -620,13 +704,14 @@ def violations(page: Page, script: str) -> list[str]:
     ]
 
 
-def test_marking_is_in_view_however_long_the_details_are(new_page: Callable[..., Page]) -> None:
-    for viewport in (WIDE, PHONE):
-        page = new_page(viewport=viewport)
-        checked(page)
-        page.locator("#answer-text .badge").nth(1).click()
-        assert page.evaluate("details.scrollHeight > details.clientHeight")
-        assert in_view(page, "#card .marking")
+def test_card_leaves_the_sources_two_thirds_and_has_its_figures_under_why(page: Page) -> None:
+    checked(page)
+    height = "(selector) => document.querySelector(selector).getBoundingClientRect().height"
+    card, pane = (page.evaluate(height, selector) for selector in ("#details", ".right"))
+    assert card <= pane * 0.34
+    assert not page.locator("#card .meters").is_visible()
+    page.click("#card .figures summary")
+    assert page.locator("#card .meters").is_visible()
 
 
 def test_it_says_why_claims_could_not_be_measured(page: Page, service: Service) -> None:

@@ -9,6 +9,7 @@ export class ClaimList {
   /** `onchange` is called when other claims are shown than before. */
   constructor({ onchange }) {
     this._onchange = onchange;
+    this._entries = new WeakMap(); // by claim: what is drawn already is not drawn again
     byId("sort").addEventListener("change", () => this._changed());
     byId("search").addEventListener("input", () => this._changed());
     this.reset();
@@ -48,19 +49,26 @@ export class ClaimList {
     return found;
   }
 
-  /** Draw the list of claims and their counts; `marks` has what the user said of them. */
-  draw(claims, marks) {
-    const shown = this.shown(claims);
+  /** Draw the claims that are `shown` and the counts of all; `marks` has what the user said of them. */
+  draw(claims, shown, marks) {
     const grouped = byId("sort").value === "source";
     byId("listed").replaceChildren(
       ...shown.flatMap((claim, index) => [
         grouped && sourceOf(claim) !== sourceOf(shown[index - 1]) ? group(claim, shown) : null,
-        entry(claim, marks[claim.id]),
+        this._drawn(claim, marks[claim.id]?.right),
       ]).filter(Boolean),
     );
     const all = claims.filter((claim) => !plain(claim)).length;
     byId("listed-n").textContent = shown.length === all ? String(all) : `${shown.length} of ${all}`;
     this._tally(claims);
+  }
+
+  _drawn(claim, right) {
+    const known = this._entries.get(claim);
+    if (known && known.right === right) return known.element;
+    const element = entry(claim, right);
+    this._entries.set(claim, { right, element });
+    return element;
   }
 
   /** Show which claim is selected. */
@@ -123,7 +131,7 @@ function bar(present, counts) {
   });
 }
 
-export function entry(claim, marked = null) {
+function entry(claim, right) {
   const name = tone(claim);
   return h("li", {},
     h("a", { class: `entry t-${name}`, href: `#${encodeURIComponent(claim.id)}`, "data-claims": claim.id },
@@ -131,7 +139,7 @@ export function entry(claim, marked = null) {
       h("span", { class: "what" },
         h("span", { class: "claim-text", dir: "auto" }, oneLine(claim.text)),
         h("span", { class: "why" }, h("b", {}, label(name)), " ", certain(claim), ` ${short(claim)}`,
-          marked && h("span", { class: "marked" }, ` ✎ you: ${marked.right ? "right" : "wrong"}`)))));
+          right === undefined ? null : h("span", { class: "marked" }, ` ✎ you: ${right ? "right" : "wrong"}`)))));
 }
 
 /** The reason without what the row says already. */

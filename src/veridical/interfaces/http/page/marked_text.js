@@ -106,15 +106,12 @@ export class MarkedText {
     const anchors = inside
       .filter((item) => item.anchor && item.first === from)
       .map((item) => h("span", { class: "anchor", id: item.anchor }));
+    // In a source marks are no links: a stretch looks like one only while its claim is chosen.
+    const link = this.badges ? { href: `#${encodeURIComponent(owners[0].id)}`, tabindex: -1 } : {};
+    const claims = owners.map((item) => item.id).join(" ");
     const mark = h(
-      "a",
-      {
-        class: `mark t-${owners[0].tone}`,
-        href: `#${encodeURIComponent(owners[0].id)}`,
-        "data-claims": owners.map((item) => item.id).join(" "),
-        "data-tone": owners[0].tone,
-        tabindex: -1,
-      },
+      this.badges ? "a" : "span",
+      { class: `mark t-${owners[0].tone}`, ...link, "data-claims": claims, "data-tone": owners[0].tone },
       text,
     );
     const ending = this.badges ? owners.filter((item) => item.last === to).map(badge) : [];

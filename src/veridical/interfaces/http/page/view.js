@@ -211,9 +211,10 @@ export class View {
 
   _list() {
     const claims = [...this.claims.values()];
-    const ids = new Set(this.list.shown(claims).map((claim) => claim.id));
+    const shown = this.list.shown(claims);
+    const ids = new Set(shown.map((claim) => claim.id));
     this.answer?.filter((id) => !ids.has(id));
-    this.list.draw(claims, this.marks);
+    this.list.draw(claims, shown, this.marks);
     this.list.select(this.selected);
   }
 
