@@ -680,19 +680,56 @@ def test_page_width_fits_a_phone(new_page: Callable[..., Page]) -> None:
     assert selected(page) is None
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(new_page: Callable[..., Page], scheme: str) -> None:
+STATES = ("compose", "example", "result", "why", "marked", "plain", "source", "history", "help")
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [(PHONE, "light"), (PHONE, "dark"), (WIDE, "dark"), ({"width": 2560, "height": 1300}, "light")],
+)
+def test_axe_finds_nothing(
+    new_page: Callable[..., Page], viewport: dict[str, int], scheme: str
+) -> None:
     pytest.importorskip("axe_playwright_python")
     import axe_playwright_python
 
     script = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
-    page = new_page(color_scheme=scheme)
+    page = new_page(color_scheme=scheme, viewport=viewport)
     found = {"compose": violations(page, script)}
-    checked(page)
+    page.click("#example-open")
+    found["example"] = violations(page, script)
+    page.click("#edit")
+    checked(page, f"# Title\n\n- {ANSWER}\n\n| a | b |\n|---|---|\n| 1 | `2` |")
+    page.locator("#answer-text .badge").nth(1).click()
     found["result"] = violations(page, script)
-    page.keyboard.press("?")
+    page.click("#card .figures summary")
+    found["why"] = violations(page, script)
+    page.keyboard.press("w")
+    found["marked"] = violations(page, script)
+    page.keyboard.press("Escape")
+    page.click("#format")
+    found["plain"] = violations(page, script)
+    page.select_option("#sort", "source")
+    found["source"] = violations(page, script)
+    page.click("#history-open")
+    page.wait_for_selector("#history-list .kept")
+    found["history"] = violations(page, script)
+    page.keyboard.press("Escape")
+    page.click("#help-open")
     found["help"] = violations(page, script)
-    assert found == {"compose": [], "result": [], "help": []}
+    assert found == {state: [] for state in STATES}
+
+
+def test_axe_finds_nothing_in_an_error(page: Page, service: Service) -> None:
+    pytest.importorskip("axe_playwright_python")
+    import axe_playwright_python
+
+    script = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    service.fail = (503, {"title": "Down", "detail": "the backend is down"})
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#problem .retry")
+    assert violations(page, script) == []
 
 
 def violations(page: Page, script: str) -> list[str]:
@@ -712,6 +749,139 @@ def test_card_leaves_the_sources_two_thirds_and_has_its_figures_under_why(page: 
     assert not page.locator("#card .meters").is_visible()
     page.click("#card .figures summary")
     assert page.locator("#card .meters").is_visible()
+
+
+def test_example_is_there_before_anything_is_typed(page: Page) -> None:
+    assert "Example" in page.inner_text("#example-title")
+    first = page.locator("#example-claims .card").first
+    assert first.locator(".compare mark.differs").all_inner_texts() == ["six", "eight"]
+    assert page.input_value("#answer-in") == ""
+    page.locator("#example-answer .badge").nth(1).click()
+    assert selected(page) == "c2"
+    assert page.url.endswith("?example#c2")
+    assert "It carries eight lanes." in lit(page)
+    assert page.locator(".for-example").is_visible()
+    assert page.locator("#card .marking").count() == 0  # nobody's feedback is about the example
+    page.go_back()
+    page.wait_for_selector("html.composing")
+
+
+def test_only_the_evidence_of_the_chosen_claim_is_coloured(page: Page) -> None:
+    checked(page)
+    grounds = """(on) => [...document.querySelectorAll("#sources .mark")]
+      .filter((mark) => mark.matches(".on") === on)
+      .map((mark) => getComputedStyle(mark).backgroundColor)"""
+    assert set(page.evaluate(grounds, False)) == {"rgba(0, 0, 0, 0)"}
+    assert "rgba(0, 0, 0, 0)" not in page.evaluate(grounds, True)
+
+
+def test_claim_and_source_stand_side_by_side_with_what_differs(page: Page) -> None:
+    checked(page, "The pump stopped at 15:02 at once [S1].")
+    assert page.locator("#card .said mark.differs").all_inner_texts() == ["15:02", "once"]
+    assert page.inner_text("#card .compare .place") == "S1, line 301"
+    boxes = page.locator("#card .compare > div")
+    left, right = boxes.nth(0).bounding_box(), boxes.nth(1).bounding_box()
+    assert left
+    assert right
+    assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
+
+
+def test_flagged_claims_are_first_and_can_be_sorted_and_grouped(page: Page) -> None:
+    checked(page)
+    order = """() => [...document.querySelectorAll("#listed .entry, #listed .group .chip")]
+      .map((each) => each.dataset.claims ?? each.textContent)"""
+    assert page.evaluate(order) == ["c2", "c3", "c1", "c4"]
+    page.select_option("#sort", "text")
+    assert page.evaluate(order) == ["c1", "c2", "c3", "c4"]
+    page.select_option("#sort", "source")
+    assert page.evaluate(order) == ["S1", "c2", "c1", "S7", "c3", "no source", "c4"]
+
+
+def test_search_stays_in_view_in_a_long_list(page: Page) -> None:
+    checked(page, " ".join(f"Gate {n} stopped at 14:02 [S1]." for n in range(80)))
+    page.evaluate("document.getElementById('claims').scrollTop = 3000")
+    assert in_view(page, "#search")
+
+
+def test_markdown_is_formatted_with_marks_exact_to_the_character(page: Page) -> None:
+    answer = (
+        "# Log\n\n- The **pump** 👩‍🚀 stopped at `14:02` [S1].\n- It *restarted* at once [S1].\n\n"
+        "| Valve | State |\n|---|---|\n| new | held [S7] |\n\n<b>bold</b> is text."
+    )
+    checked(page, answer)
+    marked = """(id) => [...document.querySelectorAll(`#answer-text .mark[data-claims~="${id}"]`)]
+      .map((mark) => mark.textContent).join("")"""
+    assert page.evaluate(marked, "c2").strip() == "The pump 👩‍🚀 stopped at 14:02 [S1]."
+    assert page.evaluate(marked, "c3").strip() == "It restarted at once [S1]."
+    assert page.locator("#answer-text strong").all_inner_texts() == ["pump"]
+    assert page.locator("#answer-text td").count() == 2
+    assert page.locator("#answer-text b").count() == 0
+    assert "<b>bold</b>" in page.inner_text("#answer-text")
+    page.click("#format")
+    assert "**pump**" in page.inner_text("#answer-text")
+    assert page.evaluate(marked, "c3").strip() == "It *restarted* at once [S1]."
+
+
+def test_documents_are_read_by_the_service_and_keep_their_names(page: Page) -> None:
+    html = "<h1>Log</h1><p>The pump stopped at 14:02.</p>"
+    file = {"name": "log.html", "mimeType": "text/html", "buffer": html.encode()}
+    page.fill("#answer-in", "The pump stopped at 14:02 [log.html].")
+    page.set_input_files("#file-sources", [file])  # type: ignore[list-item]
+    page.wait_for_selector(".source-in .file")
+    page.click("#submit")
+    page.wait_for_selector("#listed .entry.t-supported")
+    assert page.inner_text(".source .chip") == "log.html"
+    assert page.inner_text("#sources .text").startswith("Log")
+
+
+def test_file_that_cannot_be_read_is_said_so_and_tried_again(page: Page) -> None:
+    file = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 no"}
+    page.set_input_files("#file-sources", [file])  # type: ignore[list-item]
+    assert "cannot be read as PDF" in problem(page)
+
+
+def test_page_has_at_most_six_sizes_of_type(page: Page) -> None:
+    sizes = """() => [...new Set([...document.querySelectorAll("body *")]
+      .filter((each) => each.checkVisibility() && each.textContent.trim())
+      .map((each) => getComputedStyle(each).fontSize))]"""
+    found = set(page.evaluate(sizes))
+    checked(page, f"# Title\n\n{ANSWER} `code`")
+    page.click("#card .figures summary")
+    found |= set(page.evaluate(sizes))
+    page.keyboard.press("?")
+    found |= set(page.evaluate(sizes))
+    assert len(found) <= 6, sorted(found)
+
+
+def spread() -> tuple[str, str]:
+    """Return 24 claims, and 150 kB of text with lines of all lengths, the evidence all over it."""
+    filler = ["word " * (n * 7919 % 160) + "and so on.\n" for n in range(372)]
+    for n in range(24):
+        filler[n * 15 + n % 7] = f"Gate {n} stopped at 14:02 that day.\n"
+    return " ".join(f"Gate {n} stopped at 14:02 [S1]." for n in range(24)), "".join(filler)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_going_to_the_evidence_always_arrives(
+    new_page: Callable[..., Page], viewport: dict[str, int]
+) -> None:
+    page = new_page(viewport=viewport, reduced_motion="no-preference")
+    answer, text = spread()
+    assert len(text) > 140_000
+    checked(page, answer, {"S1": text})
+    missed = []
+    for number in (*range(0, 24, 5), *range(23, 0, -4), 12, 1):
+        page.evaluate(CHOOSE, f"c{number + 1}")
+        page.evaluate("document.querySelector('#card .place').click()")
+        if not in_view(page, "#sources .mark.on"):
+            missed.append(number)
+    assert missed == []
+
+
+CHOOSE = """(id) => {
+  document.querySelector("#card .close")?.click();
+  document.querySelector(`#answer-text .badge[data-claims="${id}"]`).click();
+}"""
 
 
 def test_it_says_why_claims_could_not_be_measured(page: Page, service: Service) -> None:

@@ -25,7 +25,12 @@ from veridical.pipeline.reports.templates import page_style
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TYPES = {"css": "text/css", "html": "text/html", "js": "text/javascript", "json": "application/json"}
+_TYPES = {
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": "application/json",
+}
 _NOT_UNDER_PAGE = frozenset({"index.html", "__init__.py"})
 
 # The report as it came, and the view of it that is open.

@@ -54,7 +54,7 @@ export class ClaimList {
     const grouped = byId("sort").value === "source";
     byId("listed").replaceChildren(
       ...shown.flatMap((claim, index) => [
-        grouped && sourceOf(claim) !== sourceOf(shown[index - 1]) ? group(claim, shown) : null,
+        grouped && (!index || sourceOf(claim) !== sourceOf(shown[index - 1])) ? group(claim, shown) : null,
         this._drawn(claim, marks[claim.id]?.right),
       ]).filter(Boolean),
     );
@@ -111,10 +111,13 @@ export const inText = (claims) =>
   [...claims].sort((a, b) => a.span.start - b.span.start || number(a) - number(b));
 
 const number = (claim) => Number.parseInt(claim.id.replace(/\D+/g, ""), 10) || 0;
-const compare = (a, b) => a.localeCompare(b, "en", { numeric: true });
+const compare = (a, b) => !a - !b || a.localeCompare(b, "en", { numeric: true });
 
-/** The source that decides about a claim, else the first one that it cites. */
-const sourceOf = (claim) => claim?.evidence[0]?.source ?? claim?.citations[0]?.id ?? "";
+/** The source that decides about a claim, else the first one that it cites: the one that is not there. */
+function sourceOf({ status, evidence: [first], citations }) {
+  const cited = (citations.find((each) => !each.resolved) ?? citations[0])?.id;
+  return (status === "phantom_citation" ? cited : (first?.source ?? cited)) ?? "";
+}
 
 function group(claim, shown) {
   const mine = shown.filter((each) => sourceOf(each) === sourceOf(claim)).length;
