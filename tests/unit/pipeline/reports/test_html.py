@@ -143,7 +143,7 @@ def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
     assert "unsure, right with a probability of 0.83" in cards["c3"]
     assert (
         "probability that every checked claim is supported: 0.01"
-        in page.css_first(".totals").text()
+        in page.css_first(".made-by").text()
     )
 
 

@@ -73,7 +73,7 @@ def build_page_router() -> APIRouter:
 
 @cache
 def page_files() -> tuple[str, ...]:
-    """Return the names of the files under `/page/`: all scripts, styles and data of this package."""
+    """Return the names of the files under `/page/`: scripts, styles and data of this package."""
     names = {file.name for file in files("veridical.interfaces.http.page").iterdir()}
     known = {name for name in names if name.rpartition(".")[2] in _TYPES}
     return tuple(sorted(known - _NOT_UNDER_PAGE))
