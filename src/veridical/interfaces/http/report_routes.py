@@ -9,7 +9,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from veridical.errors import StoreError
+from veridical.errors import VeridicalError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
@@ -73,7 +73,7 @@ def _marks(report: Report, service: Service) -> dict[str, dict[str, Any]]:
 
     try:
         found = Feedback(service.store).list(report)
-    except StoreError as error:
+    except VeridicalError as error:
         service.failed("feedback", error)
         return {}
     return {m.claim: {"right": m.right, "actual": m.actual, "comment": m.comment} for m in found}

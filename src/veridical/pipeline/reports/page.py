@@ -113,7 +113,7 @@ class ClaimCard:
 
     @property
     def dots(self) -> int | None:
-        """Probability that the verdict is right, in fifths; five only if it is sure, None if unknown."""
+        """Probability that the verdict is right, in fifths; five if it is sure, None if unknown."""
         right = self.verdict.probability_right
         if right is None or not self.verdict.checked:
             return None

@@ -11,12 +11,12 @@ import { listen } from "./keyboard.js";
 import { fits, keep, kept, opened } from "./opened.js";
 import { problem } from "./problems.js";
 import { check as stream, converted, keepKey, sendMark, storedCheck } from "./service.js";
+import { composing, progress, running, say, showing } from "./stages.js";
 import { Text } from "./text.js";
 import { theme } from "./theme.js";
 import { View } from "./view.js";
 import { checked, loadWords } from "./words.js";
 
-const root = document.documentElement;
 const wide = matchMedia("(min-width: 61em)");
 const NO_CHECK = { id: null, question: null, answer: null, sources: [], report: null, marks: {} };
 let check = NO_CHECK;
@@ -208,47 +208,13 @@ function adopt() {
 // --- what is shown -----------------------------------------------------------------------------
 
 function show(shown) {
-  root.classList.remove("composing");
-  root.classList.toggle("showing-example", shown.id === "example");
-  byId("skip").href = "#answer";
-  byId("headline").textContent = "Checking…";
-  byId("totals").textContent = "";
-  byId("top").className = "top o-running";
+  showing({ example: shown.id === "example" });
   feedback.marks = shown.marks ?? {};
   view.show(shown);
-  scrollTo(0, 0);
 }
 
 function compose() {
-  root.classList.add("composing");
-  root.classList.remove("selected", "showing-example");
-  byId("skip").href = "#compose";
-  byId("headline").textContent = "Check an answer against its sources";
-  byId("totals").textContent = "Sentence by sentence: what the sources state, what they oppose, what they do not say.";
-  byId("top").className = "top";
-  byId("tally").hidden = true;
-  byId("back").hidden = !check.report || check.id === "example";
-  if (wide.matches) byId("answer-in").focus({ preventScroll: true });
-}
-
-function running(on) {
-  root.classList.toggle("running", on);
-  byId("submit").disabled = on;
-  byId("progress").hidden = !on;
-  if (!on) return;
-  byId("progress").removeAttribute("value");
-  byId("headline").focus({ preventScroll: true });
-  say("Checking.");
-}
-
-function progress({ done, total }) {
-  byId("progress").max = Math.max(total, 1);
-  byId("progress").value = done;
-  byId("totals").textContent = `${done.toLocaleString("en")} of ${total.toLocaleString("en")} questions answered`;
-}
-
-function say(text) {
-  byId("said").textContent = text;
+  composing({ back: Boolean(check.report) && check.id !== "example" });
 }
 
 function toForm() {
