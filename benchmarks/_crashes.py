@@ -101,7 +101,7 @@ def write(url: str, run: int, out: TextIO) -> None:
     for number in count():
         kind = ("carried", "weak", "carried late", "weak late")[number % 4]
         text = f"Fact {run} {number} is {kind}"
-        done = memory.remember(text, EVIDENCE, about=[f"entity {number % 7}"])
+        done = memory.remember(text, EVIDENCE, entities=[f"entity {number % 7}"])
         name = done.fact.id if done.fact else short_hash(text)
         out.write(json.dumps([done.outcome.value, name, text]) + "\n")
         out.flush()
@@ -133,7 +133,7 @@ def look(url: str, kills: int, said: list[list[str]]) -> Found:
     rejected = {name for outcome, name, _ in said if outcome == "rejected"}
     with opened(url, always_up=True) as memory:
         facts = {fact.id: fact for fact in memory.facts(everything=True, limit=10**9)}
-        waiting = {each.fact for each in memory.pending()}
+        waiting = {each.fact_id for each in memory.pending()}
         noted = memory.rejections(limit=10**9)
         found = Found(
             kills=kills,
@@ -143,7 +143,7 @@ def look(url: str, kills: int, said: list[list[str]]) -> Found:
             verified_before_the_end=_count(facts.values(), FactState.VERIFIED),
             waiting_before_the_end=len(waiting),
         )
-        gone = {each.fact for each in noted}
+        gone = {each.fact_id for each in noted}
         found.lost = sum(name not in facts and name not in gone for name in stored)
         found.lost += len(rejected - {each.fact_hash for each in noted})
         found.lost += sum("weak" not in stored[name] for name in stored if name in gone)

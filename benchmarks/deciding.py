@@ -5,9 +5,8 @@ the sources of its answer; counted is whether one of the sentences that the verd
 deciding one, or reaches into it, and how many sentences it shows. Beside it, without any model: the
 sentences nearest to the claim, ranked by words alone and by words and meaning.
 
-    .venv/bin/python benchmarks/deciding.py [--answers 20] [--write]
-
-Half A was tuned on: which sentences are shown was chosen on it.
+Half A was tuned on: which sentences are shown was chosen on it. Written by
+`.venv/bin/python benchmarks/deciding.py [--answers 20] [--write]`.
 """
 
 from __future__ import annotations

@@ -129,7 +129,9 @@ def written_by_many(url: str, size: int) -> Written:
         def remember(number: int) -> float:
             begun = perf_counter()
             about = [f"entity {number % 50}", f"entity {number % 7}"]
-            done = memory.remember(f"Fact {number} holds of thing {number}.", EVIDENCE, about=about)
+            done = memory.remember(
+                f"Fact {number} holds of thing {number}.", EVIDENCE, entities=about
+            )
             assert done.verified  # noqa: S101 -- else there is nothing to measure
             return perf_counter() - begun
 
@@ -194,11 +196,11 @@ def queries(url: str) -> dict[str, list[float]]:
             _put(connection, _fact(number), {})
     with Memory(url) as memory:
         runs: dict[str, Callable[[int], list[Any]]] = {
-            "by entity": lambda n: memory.facts(entity=f"Entity {n * 7 % ENTITIES}"),
+            "by entity": lambda n: memory.facts(entities=f"Entity {n * 7 % ENTITIES}"),
             "by two entities": lambda n: memory.facts(
-                entity=["everything", f"entity {n * 7 % ENTITIES}"]
+                entities=["everything", f"entity {n * 7 % ENTITIES}"]
             ),
-            "by an entity of all facts": lambda _: memory.facts(entity="everything"),
+            "by an entity of all facts": lambda _: memory.facts(entities="everything"),
             "by two words": lambda n: memory.search(f"NUMBER w{n * 7 % FACTS}"),
         }
         return {name: [_timed(run, n) for n in range(-3, 200)][3:] for name, run in runs.items()}
@@ -207,7 +209,7 @@ def queries(url: str) -> dict[str, list[float]]:
 def _fact(number: int) -> NewFact:
     said = statement(
         f"Fact number w{number} about thing {number % 77}.",
-        about=["everything", f"entity {number % ENTITIES}", f"entity {number * 3 % ENTITIES}"],
+        entities=["everything", f"entity {number % ENTITIES}", f"entity {number * 3 % ENTITIES}"],
         relation="about",
         confidence=0.9,
         tier="long_term",

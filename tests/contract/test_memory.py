@@ -84,7 +84,7 @@ def test_a_fact_comes_back_as_it_was_remembered(memory: Memory) -> None:
     fact = kept(
         memory,
         "Ada wrote the first program 🖋.",
-        about=[("author", "Ada"), ("work", "program"), "1843", ("editor", "Ada")],
+        entities=[("author", "Ada"), ("work", "program"), "1843", ("editor", "Ada")],
         relation="wrote",
         confidence=0.9,
         tier="session",
@@ -119,10 +119,10 @@ def test_a_source_may_hold_what_databases_do_not_take_in_texts(memory: Memory) -
 
 def test_facts_are_found_by_what_they_are_about(ungated: Memory) -> None:
     for text, about in (("one", ["Ada"]), ("two", ["Ada", "Bob"]), ("three", ["Bob"])):
-        kept(ungated, text, about=about)
-    assert found(ungated.facts(entity="ADA")) == ["two", "one"]
-    assert found(ungated.facts(entity=["bob", " ada "])) == ["two"]
-    assert found(ungated.facts(entity="Carol")) == []
+        kept(ungated, text, entities=about)
+    assert found(ungated.facts(entities="ADA")) == ["two", "one"]
+    assert found(ungated.facts(entities=["bob", " ada "])) == ["two"]
+    assert found(ungated.facts(entities="Carol")) == []
 
 
 def test_facts_are_found_by_source_tier_relation_and_state(ungated: Memory) -> None:
@@ -226,7 +226,7 @@ def test_what_waits_is_verified_later(memory: Memory, switch: Switch) -> None:
         memory.get(weak.id)  # removed, not only retracted
     assert memory.get(rests.id).retracted is not None
     (noted,) = memory.rejections()
-    assert (noted.fact, noted.origin) == (weak.id, "queue")
+    assert (noted.fact_id, noted.origin) == (weak.id, "queue")
     assert memory.pending() == []
 
 
@@ -234,8 +234,8 @@ def test_the_text_of_what_the_queue_rejects_is_gone(
     memory: Memory, switch: Switch, store: Store
 ) -> None:
     switch.up = False
-    memory.remember("It is weak.", {"S2": "SECRET"}, about=["SECRET"])
-    kept(memory, "It holds.", about=["kept"])
+    memory.remember("It is weak.", {"S2": "SECRET"}, entities=["SECRET"])
+    kept(memory, "It holds.", entities=["kept"])
     switch.up = True
     memory.verify_pending()
     with store.read() as connection:
@@ -327,9 +327,9 @@ def test_threads_that_write_and_retract_at_once_lose_nothing(ungated: Memory, st
     def write(number: int) -> str | None:
         names = ["hot", f"e{number % 3}", f"e{(number + 1) % 3}"]
         if number % 3 == 0:
-            return kept(ungated, f"fact {number}", about=names).id
+            return kept(ungated, f"fact {number}", entities=names).id
         try:
-            fact = kept(ungated, f"fact {number}", about=names, depends_on=[root.id])
+            fact = kept(ungated, f"fact {number}", entities=names, depends_on=[root.id])
         except InputError:
             return None
         return fact.id
@@ -342,7 +342,7 @@ def test_threads_that_write_and_retract_at_once_lose_nothing(ungated: Memory, st
     assert {row["id"] for row in rows} == written | {root.id}
     gone = {row["id"] for row in rows if row["retracted"]}
     assert gone == retracted  # nothing rests on what is gone
-    assert len(ungated.facts(entity="hot", everything=True, limit=100)) == len(written)
+    assert len(ungated.facts(entities="hot", everything=True, limit=100)) == len(written)
 
 
 WORKER = """

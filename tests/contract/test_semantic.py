@@ -49,7 +49,7 @@ def words() -> Words:
 def memory(new_url: NewUrl, words: Words) -> Iterator[Memory]:
     with Memory(new_url(), embeddings=words) as memory:
         for text in FACTS:
-            memory.remember(text, about=["bridge"] if "bridge" in text else [])
+            memory.remember(text, entities=["bridge"] if "bridge" in text else [])
         yield memory
 
 
@@ -92,7 +92,7 @@ def test_facts_that_are_not_remembered_now_are_not_found(memory: Memory) -> None
     (cat,) = memory.search("cat")
     memory.retract(cat.id)
     assert FACTS[2] not in texts(memory, "cat")
-    assert texts(memory, "cat", entity="Bridge") == [FACTS[0]]
+    assert texts(memory, "cat", entities="Bridge") == [FACTS[0]]
 
 
 def test_more_facts_than_one_request_takes(memory: Memory, words: Words) -> None:

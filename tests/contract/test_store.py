@@ -323,7 +323,7 @@ def test_a_trace_comes_back_as_it_was_written(new_url: NewUrl) -> None:
             "unsupported",
             "unverified",
         ]
-        assert [one.support for one in report.claims[1].history] == [0.0]
+        assert [one.p1 for one in report.claims[1].history] == [0.0]
         assert [node.id for node in traces.search("brücke")] == [goal]
         with pytest.raises(InputError, match="already"):
             others.import_trace(written)

@@ -74,12 +74,12 @@ async def use(client: Client) -> None:
     found: Json = checked.structured_content
     assert [claim["status"] for claim in found["claims"]] == ["contradicted", "supported"]
     kept = await client.call_tool(
-        "remember", {"fact": "The bridge carries eight lanes.", "sources": SOURCES}
+        "remember", {"text": "The bridge carries eight lanes.", "sources": SOURCES}
     )
     done: Json = kept.structured_content
     assert done["outcome"] == "stored"
-    facts: Json = (await client.call_tool("recall", {"words": "lanes"})).structured_content
-    assert [fact["id"] for fact in facts["facts"]] == [done["id"]]
+    facts: Json = (await client.call_tool("recall", {"text": "lanes"})).structured_content
+    assert [fact["id"] for fact in facts["facts"]] == [done["fact_id"]]
     assert (await client.call_tool("check", {})).is_error
 
 
@@ -157,7 +157,7 @@ def test_a_key_without_the_scope_has_no_memory(tmp_path: Path) -> None:
             httpx2.AsyncClient(headers={"x-veridical-key": key}) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
-            given = {"quotes": ["eight lanes"], "source": SOURCES["S1"]}
+            given = {"quotes": ["eight lanes"], "transcript": SOURCES["S1"]}
             return (
                 await client.call_tool("ground_quotes", given),
                 await client.call_tool("recall", {}),

@@ -489,7 +489,7 @@ def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
     with page.expect_response("**/v1/feedback"):
         page.keyboard.press("Enter")
     (mark,) = Feedback(build_store(settings)).list()
-    assert (mark.claim, mark.right, mark.status) == ("c2", False, "contradicted")
+    assert (mark.claim_id, mark.right, mark.status) == ("c2", False, "contradicted")
     assert (mark.actual, mark.comment) == ("supported", "An hour is at once here.")
     with page.expect_response("**/v1/feedback"):
         page.click(".marking >> text=Undo")

@@ -22,17 +22,8 @@ TEXTS = frozenset(
     | {"quote", "evidence", "prose", "content", "lead_in", "masked", "words", "rest", "system"}
     | {"user", "fact", "goal", "prompt", "guidance", "entity", "relation", "others"}
 )
-# Fields of these names that hold none.
-NO_TEXTS = frozenset(
-    {
-        "FeedbackLabel.claim",
-        "Conflict.fact",
-        "Pending.fact",
-        "FactRejection.fact",
-        "Flag.claim",
-    }  # ids
-    | {"BitsBar.text", "FakeTextModel.answer"}  # a figure, a function
-)
+# Fields of these names that hold none: a figure, a function.
+NO_TEXTS = frozenset({"BitsBar.text", "FakeTextModel.answer"})
 ANSWER = (
     "Zebras are black [S1], but they have two tails [S9]. Some zebras have wings and eat zebrawood."
 )

@@ -330,5 +330,5 @@ def _unasked(  # noqa: PLR0913 -- a verdict has that many parts
         p1=_NOT_ASKED,
         p0=_NOT_ASKED,
         budget=Budget(target),
-        dependence=None,
+        evidence_dependence=None,
     )

@@ -145,7 +145,7 @@ class _Row:
     @property
     def action(self) -> str | None:
         row = STATUS_TABLE[self.step.verification.status]
-        return None if self.step.label == "ENTAILED" else row.action
+        return None if self.step.label == "ENTAILED" else row.suggested_action
 
     @property
     def claims(self) -> tuple[_Claim, ...]:

@@ -183,7 +183,11 @@ class ConsistencyChecker:
     ) -> Dependence:
         report = await self.verifier.check(answer, list(sources.values()), question)
         checked = [verdict for verdict in report.claims if verdict.checked]
-        found = [verdict.dependence for verdict in checked if verdict.dependence is not None]
+        found = [
+            verdict.evidence_dependence
+            for verdict in checked
+            if verdict.evidence_dependence is not None
+        ]
         return Dependence(
             value=mean(found) if found else None,
             reason=None if found else _why_none(checked),

@@ -28,12 +28,14 @@ SkipReason: TypeAlias = Literal["no_answer", "too_short", "no_evidence", "disabl
 class ClaimVerification:
     """Result of the verification of one claim: the fields of SPEC-16, then those of SPEC-08.32.
 
-    `evidence_support` is p1 and `evidence_gap_bits` the budget gap, in bits. `consistency_score` is
+    Specifications name two numbers twice: `evidence_support` is p1, and `evidence_gap_bits` and
+    `budget_gap` are `budget_gap_bits` of the verdict's budget. `consistency_score` is
     None unless it was asked for: it takes further readings of the claim. `unmeasured` is the reason
     for a missing p1. `tokens` and `cost_usd` are the usage of the verification, None where unknown.
     `verdict` is the whole record, with intervals, estimator and windows read.
 
-        >>> veridical.repl.verify_claim("It opened in 1998.", "Opened in 1998.").status
+        >>> from veridical.repl import verify_claim
+        >>> verify_claim("It opened in 1998.", "Opened in 1998.").status
         <Status.SUPPORTED: 'supported'>
     """
 
@@ -137,10 +139,10 @@ class ClaimVerification:
 class EpistemicGap:
     """Gap between a claim and its evidence: its kind, size in bits, and the recommended action.
 
-    `nearest` lists the places that decided it. The gap is `critical` if the evidence opposes the
-    claim, if a cited source does not exist or if `gap_bits` is above the policy's
-    `gap_threshold_bits`; `minor` if the claim is supported, only not by its cited source; else
-    `major`.
+    `gap_bits` is SPEC-16's name of `budget_gap_bits`. `nearest` lists the places that decided it.
+    The gap is `critical` if the evidence opposes the claim, if a cited source does not exist or if
+    `gap_bits` is above the policy's `gap_threshold_bits`; `minor` if the claim is supported, only
+    not by its cited source; else `major`.
     """
 
     claim_id: str

@@ -52,7 +52,7 @@ def _claim(verdict: Verdict) -> str:
     if missing:
         lines.append(f"   There is no source {', '.join(missing)}.")
     lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
-    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).action
+    action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).suggested_action
     return "\n".join([*lines, f"   {action}."] if action else lines)
 
 

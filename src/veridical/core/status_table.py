@@ -70,7 +70,7 @@ class StatusRow:
     - `urgency` orders statuses, the lowest number is the worst.
     - `level` is that of SARIF, None for a pass. A claim of level `error` is always critical, one of
       level `note` never; otherwise its gap decides.
-    - `gap_type` is SPEC-16's, `step_label` that of SPEC-08.24; `action` is the recommended action.
+    - `gap_type` and `suggested_action` are those of SPEC-16, `step_label` that of SPEC-08.24.
     - `by_probability`: the evidence was read, so that verdicts are sure or unsure.
     - `kind` is the statement whose probability of being right is estimated, None without one.
     """
@@ -85,7 +85,7 @@ class StatusRow:
     level: Level | None
     gap_type: GapType | None
     step_label: StepLabel | None
-    action: str | None
+    suggested_action: str | None
     flagged: bool
     by_probability: bool
     kind: VerdictKind | None
@@ -106,7 +106,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="error",
                 gap_type="contradicted",
                 step_label="CONTRADICTED",
-                action="Correct the claim to what the evidence says",
+                suggested_action="Correct the claim to what the evidence says",
                 flagged=True,
                 by_probability=True,
                 kind=VerdictKind.CONTRADICTED,
@@ -123,7 +123,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="error",
                 gap_type="phantom_citation",
                 step_label="NOT_IN_CONTEXT",
-                action="Cite a source that exists, or remove the citation",
+                suggested_action="Cite a source that exists, or remove the citation",
                 flagged=True,
                 by_probability=False,
                 kind=VerdictKind.NOT_SUPPORTED,
@@ -140,7 +140,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="warning",
                 gap_type="unsupported",
                 step_label="NOT_IN_CONTEXT",
-                action="Remove the claim, or cite evidence that states it",
+                suggested_action="Remove the claim, or cite evidence that states it",
                 flagged=True,
                 by_probability=True,
                 kind=VerdictKind.NOT_SUPPORTED,
@@ -157,7 +157,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="warning",
                 gap_type="partial_support",
                 step_label="NOT_IN_CONTEXT",
-                action="Keep the supported part, drop or source the rest",
+                suggested_action="Keep the supported part, drop or source the rest",
                 flagged=True,
                 by_probability=True,
                 kind=VerdictKind.NOT_SUPPORTED,
@@ -174,7 +174,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="note",
                 gap_type=None,
                 step_label="UNVERIFIABLE",
-                action="Say what exactly is claimed, or drop it",
+                suggested_action="Say what exactly is claimed, or drop it",
                 flagged=True,
                 by_probability=False,
                 kind=None,
@@ -191,7 +191,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="note",
                 gap_type=None,
                 step_label=None,
-                action="Check again: the verifier could not measure this claim",
+                suggested_action="Check again: the verifier could not measure this claim",
                 flagged=False,
                 by_probability=False,
                 kind=None,
@@ -208,7 +208,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level=None,
                 gap_type=None,
                 step_label="ENTAILED",
-                action=None,
+                suggested_action=None,
                 flagged=False,
                 by_probability=True,
                 kind=VerdictKind.SUPPORTED,
@@ -229,18 +229,18 @@ NOTED_ROWS: Mapping[tuple[Status, Note], StatusRow] = {
     (Status.PARTIALLY_SUPPORTED, Note.OVER_EXTRAPOLATION): replace(
         STATUS_TABLE[Status.PARTIALLY_SUPPORTED],
         gap_type="over_extrapolation",
-        action="Soften the claim to what the evidence carries",
+        suggested_action="Soften the claim to what the evidence carries",
     ),
     (Status.SUPPORTED, Note.EVIDENCE_INDEPENDENT): replace(
         STATUS_TABLE[Status.SUPPORTED],
         gap_type="evidence_independent",
-        action="Check that the cited source is what the claim rests on",
+        suggested_action="Check that the cited source is what the claim rests on",
     ),
     (Status.UNSUPPORTED, Note.SUPPORTED_BY_UNCITED_SOURCE): replace(
-        STATUS_TABLE[Status.UNSUPPORTED], action="Cite the source that supports it"
+        STATUS_TABLE[Status.UNSUPPORTED], suggested_action="Cite the source that supports it"
     ),
     (Status.CONTRADICTED, Note.SUPPORTED_BY_UNCITED_SOURCE): replace(
         STATUS_TABLE[Status.CONTRADICTED],
-        action="Check which holds: a source that is not cited supports it",
+        suggested_action="Check which holds: a source that is not cited supports it",
     ),
 }

@@ -47,16 +47,16 @@ class Interval:
 class Budget:
     """The information budget of a claim, in bits; None where p0 or p1 was not measured.
 
-    `justified` is None when the interval of the gap straddles 0 (undecided), or nothing was
-    measured.
+    `confidence_justified` is None when the interval of the gap straddles 0 (undecided), or nothing
+    was measured.
     """
 
     target: float
     required_bits: float | None = None
     observed_bits: float | None = None
-    gap_bits: float | None = None
-    gap_interval: Interval | None = None
-    justified: bool | None = None
+    budget_gap_bits: float | None = None
+    gap_interval_bits: Interval | None = None
+    confidence_justified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Verdict:
     p1: Measurement
     p0: Measurement
     budget: Budget
-    dependence: float | None
+    evidence_dependence: float | None
     notes: tuple[Note, ...] = ()
     evidence: tuple[EvidenceSpan, ...] = ()
     parts: tuple[PartVerdict, ...] = ()
@@ -157,7 +157,7 @@ class Verdict:
             return False
         if level == "error":
             return True
-        gap = self.budget.gap_bits
+        gap = self.budget.budget_gap_bits
         return self.flagged if gap is None else gap > gap_threshold_bits
 
 
@@ -168,6 +168,6 @@ def row_of(verdict: Verdict) -> StatusRow:
     """
     row = STATUS_TABLE[verdict.status]
     if not verdict.checked:
-        return replace(row, gap_type=None, step_label=None, action=None)
+        return replace(row, gap_type=None, step_label=None, suggested_action=None)
     refined = (NOTED_ROWS.get((verdict.status, note)) for note in verdict.notes)
     return next((entry for entry in refined if entry), row)

@@ -34,6 +34,8 @@ REPORT_SCHEMA = "veridical.report/1"
 BY_PROBABILITY = frozenset(status for status, row in STATUS_TABLE.items() if row.by_probability)
 """Statuses decided by the backend's probabilities: only these measure its calibration."""
 
+_FIELDS = {"report": "report_id", "claim": "claim_id"}
+"""Names of fields by the name of their column."""
 _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estimator", "samples")
 
 
@@ -41,7 +43,7 @@ _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estim
 class FeedbackLabel:
     """Label of a verdict as right or wrong.
 
-    `report` identifies the answer and its evidence, `claim` is the claim's id in it; only holders
+    `report_id` identifies the answer and its evidence, `claim_id` is the claim in it; only holders
     of the report can match `claim_hash` with a text. p1 and p0 are None where they were not
     measured, `fingerprint` where it is unknown. The thresholds are from the time of
     the verdict.
@@ -49,8 +51,8 @@ class FeedbackLabel:
 
     id: int
     created: datetime
-    report: str
-    claim: str
+    report_id: str
+    claim_id: str
     claim_hash: str
     backend: str
     model: str
@@ -251,7 +253,7 @@ def _mark(row: Mapping[str, Any]) -> FeedbackLabel:
         created = created.replace(tzinfo=UTC)
     return FeedbackLabel(
         **{
-            **row,
+            **{_FIELDS.get(column, column): value for column, value in row.items()},
             "created": created,
             "p1": _estimate(row, "p1"),
             "p0": _estimate(row, "p0"),

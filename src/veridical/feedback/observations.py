@@ -57,5 +57,5 @@ def sort_labels(
         else:
             back = 1.0 / temperatures[mark.fingerprint]
             p0 = None if mark.p0 is None else tempered(mark.p0, back)
-            found.append(Observation(tempered(mark.p1, back), p0, truth, mark.report))
+            found.append(Observation(tempered(mark.p1, back), p0, truth, mark.report_id))
     return SortedLabels(tuple(found), dict(unused))

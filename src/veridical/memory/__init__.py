@@ -3,7 +3,7 @@
     from veridical.wiring.build import build_memory
 
     with build_memory(settings) as memory:
-        done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
+        done = memory.remember("The bridge has eight lanes.", {"S1": notice}, entities=["bridge"])
         print(done.outcome, done.reason, done.confidence)
 
 Manual: docs/memory.md.

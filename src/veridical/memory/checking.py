@@ -97,7 +97,7 @@ class Checker:
         return self.check(
             fact.text,
             evidence,
-            fact.stated,
+            fact.stated_confidence,
             keys=entity_keys(fact),
             without=[fact.id, *self.rests_on(fact.id)],
             started=started,

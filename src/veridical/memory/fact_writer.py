@@ -165,7 +165,13 @@ class FactWriter:
         changes = decided(decision, result.verification)
         if decision.refusal is not None:
             note = rejection_row(
-                fact.text, goal, fact.stated, len(evidence), result, origin="promote", fact=fact.id
+                fact.text,
+                goal,
+                fact.stated_confidence,
+                len(evidence),
+                result,
+                origin="promote",
+                fact=fact.id,
             )
             logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
             if fact.state is FactState.QUEUED:  # it was never accepted
@@ -211,7 +217,8 @@ def _rejected(result: GateResult) -> RememberResult:
             "the evidence of the fact opposes it", hint="Correct the fact, or its sources"
         )
     else:
-        gap = f", gap {found.gap_bits:.2f} bits" if found and found.gap_bits is not None else ""
+        bits = found.budget_gap_bits if found else None
+        gap = "" if bits is None else f", budget gap {bits:.2f} bits"
         error = FactNotGrounded(
             f"the evidence of the fact does not carry it ({decision.reason}{gap})",
             hint="Pass evidence that states it, or state it with less confidence",

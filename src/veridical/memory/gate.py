@@ -238,7 +238,7 @@ class MemoryGate:
             p0=supported_probability(verdict.p0),
             required_bits=verdict.budget.required_bits,
             observed_bits=verdict.budget.observed_bits,
-            gap_bits=verdict.budget.gap_bits,
+            budget_gap_bits=verdict.budget.budget_gap_bits,
             backend=info.name,
             model=info.model,
             fingerprint=info.fingerprint,

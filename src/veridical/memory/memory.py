@@ -76,8 +76,8 @@ class Memory:
     and `InputError` for an invalid fact or an id that does not exist.
 
         with Memory("sqlite:///memory.db", gate) as memory:
-            done = memory.remember("The bridge has eight lanes.", {"S1": notice}, about=["bridge"])
-            print(done.outcome, done.confidence, memory.facts(entity="bridge"))
+            done = memory.remember("The bridge has eight lanes.", {"S1": notice}, entities=["it"])
+            print(done.outcome, done.confidence, memory.facts(entities="it"))
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Memory:
         text: str,
         sources: Sources | None = None,
         *,
-        about: Iterable[Entity] = (),
+        entities: Iterable[Entity] = (),
         relation: str | None = None,
         confidence: float | None = None,
         tier: str = Tier.LONG_TERM,
@@ -147,8 +147,8 @@ class Memory:
         """Store a fact if the gate accepts it, and return the result.
 
         `sources` are its evidence, and so are the facts it `depends_on` (ids) as far as these are
-        verified. `about` are its entities: names, or (role, name). `confidence` (0 to 1) is the
-        stated confidence. With `strict` a fact that is not stored raises: `FactNotGrounded`,
+        verified. `entities` are those it is about: names, or (role, name). `confidence` (0 to 1) is
+        the stated confidence. With `strict` a fact that is not stored raises: `FactNotGrounded`,
         `FactContradicted`, or the `StoreError` of a database that cannot be written. A known fact,
         by its text and evidence, is not stored again. Where another program locks the database it
         is `queued`, in a file beside it (`store_locked`).
@@ -156,7 +156,7 @@ class Memory:
         started = perf_counter()
         said = statement(
             text,
-            about=about,
+            entities=entities,
             relation=relation,
             confidence=confidence,
             tier=tier,
@@ -228,7 +228,7 @@ class Memory:
         self,
         *,
         text: str | None = None,
-        entity: str | Iterable[str] = (),
+        entities: str | Iterable[str] = (),
         source: str | None = None,
         relation: str | None = None,
         tier: str | None = None,
@@ -239,8 +239,8 @@ class Memory:
     ) -> list[Fact]:
         """Return the remembered facts valid now (or `at` a time), the newest first.
 
-        A fact has all the words of `text` (the best match comes first then) and is about every
-        `entity`. `source` is the id or the hash of a source. `states` filters by degree of
+        A fact has all the words of `text` (the best match comes first then) and is about all
+        `entities`. `source` is the id or the hash of a source. `states` filters by degree of
         verification; queued facts are not remembered before they are verified, and are returned
         only by `states` or `everything`. With `everything` queued, retracted and currently invalid
         facts are included.
@@ -250,7 +250,7 @@ class Memory:
         if text is not None and not sought:
             return []
         wanted = _filter(
-            entity=entity,
+            entities=entities,
             source=source,
             relation=relation,
             tier=tier,
@@ -266,7 +266,7 @@ class Memory:
         return self.facts(text=text, limit=limit)
 
     def similar(
-        self, text: str, *, entity: str | Iterable[str] = (), limit: int = 20
+        self, text: str, *, entities: str | Iterable[str] = (), limit: int = 20
     ) -> list[Match]:
         """Return the remembered facts valid now, the closest in meaning to a text first.
 
@@ -277,7 +277,7 @@ class Memory:
         if self._semantic is None:
             msg = "the memory has no embedding model"
             raise ConfigurationError(msg, hint="Set embeddings.model, or pass embeddings=...")
-        near = self._semantic.nearest(text, _filter(entity=entity, limit=limit))
+        near = self._semantic.nearest(text, _filter(entities=entities, limit=limit))
         found = self._facts.find(Filter(ids=[key for key, _ in near], limit=max(len(near), 1)))
         facts = {row["id"]: to_fact(row) for row in found}
         return [Match(facts[key], alike) for key, alike in near if key in facts]
@@ -369,7 +369,7 @@ class Memory:
 
 def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
     *,
-    entity: str | Iterable[str],
+    entities: str | Iterable[str],
     limit: int,
     source: str | None = None,
     relation: str | None = None,
@@ -381,7 +381,7 @@ def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
     if limit < 1:
         msg = "the limit has to be 1 or more"
         raise InputError(msg, hint="100 is the default")
-    names = [entity] if isinstance(entity, str) else list(entity)
+    names = [entities] if isinstance(entities, str) else list(entities)
     wanted = Filter(
         entities=tuple(dict.fromkeys(map(entity_key, names))),
         source=source,

@@ -133,7 +133,9 @@ def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[st
         done = Settled(changes=changes | moved, links=conflicts(result))
         return ("verified" if decision.state is FactState.VERIFIED else "unsupported"), done
     origin = "promote" if promoted else "queue"
-    note = rejection_row(fact.text, goal, fact.stated, sources, result, origin=origin, fact=fact.id)
+    note = rejection_row(
+        fact.text, goal, fact.stated_confidence, sources, result, origin=origin, fact=fact.id
+    )
     logger.info("a fact was rejected: %s, %s", note["error"], note["reason"])
     if promoted and fact.state is not FactState.QUEUED:  # it stays where it was
         return "rejected", Settled(changes=changes, rejection=note)
@@ -161,4 +163,4 @@ def _retried(row: Row, result: GateResult) -> tuple[str, Settled]:
 def conflicts(result: GateResult) -> list[tuple[str, str]]:
     """Return links to the facts in memory that a fact contradicts."""
     found = result.verification.conflicts if result.verification else ()
-    return [(CONTRADICTS, each.fact) for each in found]
+    return [(CONTRADICTS, each.fact_id) for each in found]

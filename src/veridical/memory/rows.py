@@ -46,6 +46,9 @@ LONGEST_NAME = 500
 """Limit of a name in characters: of an entity, a role, a relation or a source."""
 
 _LONGEST_WORD = 100
+_FIELDS = {"fact": "fact_id", "gap_bits": "budget_gap_bits", "stated": "stated_confidence"}
+"""Names of fields by the name in the database: a column, or a key of an older JSON column."""
+
 _WORD = re.compile(rf"[^\W_{UNSPACED}]+|[{UNSPACED}]")
 
 
@@ -70,7 +73,7 @@ class FactInput:
 def statement(  # noqa: PLR0913 -- what a fact consists of
     text: str,
     *,
-    about: Iterable[Entity],
+    entities: Iterable[Entity],
     relation: str | None,
     confidence: float | None,
     tier: str,
@@ -90,7 +93,7 @@ def statement(  # noqa: PLR0913 -- what a fact consists of
     if start is not None and end is not None and not start < end:
         msg = "the fact ends to be valid before it begins to"
         raise InputError(msg, hint="valid_from has to be before valid_to")
-    people = tuple(_participant(each) for each in about)
+    people = tuple(_participant(each) for each in entities)
     return FactInput(text, people, relation, confidence, as_tier(tier), start, end)
 
 
@@ -122,7 +125,7 @@ def _participant(entity: Entity) -> Participant:
         found = Participant(*entity)
     if found is None:
         msg = f"an entity is a name or (role, name), not {type(entity).__name__}"
-        raise InputError(msg, hint="Pass about=['Paris', ('country', 'France')]")
+        raise InputError(msg, hint="Pass entities=['Paris', ('country', 'France')]")
     ensure_storable(found.entity, "the name of an entity")
     if found.role:
         ensure_storable(found.role, "a role")
@@ -240,7 +243,7 @@ def rejection_row(  # noqa: PLR0913 -- one per column
         "confidence": result.decision.confidence,
         "p1": found.p1 if found else None,
         "p0": found.p0 if found else None,
-        "gap_bits": found.gap_bits if found else None,
+        "gap_bits": found.budget_gap_bits if found else None,
     }
 
 
@@ -257,7 +260,7 @@ def to_fact(row: Mapping[str, Any]) -> Fact:
         tier=Tier(row["tier"]),
         state=FactState(row["state"]),
         reason=row["reason"],
-        stated=row["stated"],
+        stated_confidence=row["stated"],
         confidence=row["confidence"],
         provenance=tuple(
             Provenance(each["source"], each["hash"], each["span_start"], each["span_end"])
@@ -279,7 +282,7 @@ def to_link(row: Mapping[str, Any]) -> Link:
 def to_pending(row: Mapping[str, Any]) -> Pending:
     """Return a pending fact."""
     return Pending(
-        fact=row["id"],
+        fact_id=row["id"],
         reason=row["reason"],
         attempts=row["attempts"],
         due=datetime.fromtimestamp(row["due"], UTC),
@@ -295,14 +298,18 @@ def to_rejection(row: Mapping[str, Any]) -> FactRejection:
         "error": Refusal(row["error"]),
         "tier": Tier(row["tier"]),
     }
-    return FactRejection(**{**row, **changed})
+    return FactRejection(**{**_named(row), **changed})
 
 
 def _verification(found: dict[str, Any] | None) -> Verification | None:
     if found is None:
         return None
-    conflicts = tuple(Conflict(**each) for each in found["conflicts"])
-    return Verification(**{**found, "conflicts": conflicts})
+    conflicts = tuple(Conflict(**_named(each)) for each in found["conflicts"])
+    return Verification(**{**_named(found), "conflicts": conflicts})
+
+
+def _named(row: Mapping[str, Any]) -> Row:
+    return {_FIELDS.get(column, column): value for column, value in row.items()}
 
 
 def _utc(moment: datetime) -> datetime:

@@ -71,7 +71,7 @@ class Provenance:
 class Conflict:
     """Stored fact that contradicts the new one, with the smaller P of both directions."""
 
-    fact: str
+    fact_id: str
     probability: float
 
 
@@ -93,7 +93,7 @@ class Verification:
     p0: float | None
     required_bits: float | None
     observed_bits: float | None
-    gap_bits: float | None
+    budget_gap_bits: float | None
     backend: str
     model: str
     fingerprint: str
@@ -109,7 +109,7 @@ class Verification:
 class Fact:
     """Remembered fact: a relation between entities, expressed in a text.
 
-    `stated` is its stated confidence (None: not stated), `confidence` the supported part of it.
+    `stated_confidence` is None if none was stated, `confidence` is the supported part of it.
     `reason` is the rule that decided its `state`. Valid from `valid_from` until before `valid_to`,
     and not at all once `retracted`.
     """
@@ -121,7 +121,7 @@ class Fact:
     tier: Tier
     state: FactState
     reason: str
-    stated: float | None
+    stated_confidence: float | None
     confidence: float
     provenance: tuple[Provenance, ...]
     created: datetime
@@ -188,7 +188,7 @@ class Pending:
     the number of attempts so far. A given-up fact waits for `verify_pending(early=True)`.
     """
 
-    fact: str
+    fact_id: str
     reason: str
     attempts: int
     due: datetime
@@ -202,7 +202,7 @@ class FactRejection:
 
     number: int
     created: datetime
-    fact: str | None
+    fact_id: str | None
     fact_hash: str
     length: int
     sources: int
@@ -210,11 +210,11 @@ class FactRejection:
     reason: str
     origin: str
     tier: Tier
-    stated: float | None
+    stated_confidence: float | None
     confidence: float
     p1: float | None
     p0: float | None
-    gap_bits: float | None
+    budget_gap_bits: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,10 +221,10 @@ class Recorder:
 
     def _claim(self, verdict: Verdict, attempt: Attempt) -> Event:
         what: Event = {
-            "claim": verdict.claim.id,
+            "claim_id": verdict.claim.id,
             "status": verdict.status,
             "gap_type": row_of(verdict).gap_type,
-            "gap_bits": printing.number(verdict.budget.gap_bits, _DECIMALS),
+            "budget_gap_bits": printing.number(verdict.budget.budget_gap_bits, _DECIMALS),
             "critical": verdict in attempt.critical,
             "evidence": [piece.source for piece in verdict.evidence],
         }

@@ -128,7 +128,7 @@ class Rules:
 
 def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     quotes: Iterable[str],
-    source: Quotable,
+    transcript: Quotable,
     *,
     mode: str = MatchMode.SUBSTRING,
     fuzzy_threshold: float = 0.85,
@@ -136,10 +136,10 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     speaker: Speakers = None,
     allow_ellipsis: bool = False,
 ) -> list[QuoteMatch]:
-    """Return for each quote whether and where it is in `source`, and with which caveats.
+    """Return for each quote whether and where it is in `transcript`, and with which caveats.
 
-    `source` is a text, a `Transcript` or, for many calls, `prepare(...)` of one. `strict` accepts
-    no quote with caveats. Quotes of speakers other than `speaker` (one or more names) are
+    `transcript` is a text, a `Transcript` or, for many calls, `prepare(...)` of one. `strict`
+    accepts no quote with caveats. Quotes of speakers other than `speaker` (one or more names) are
     rejected; a plain text then needs labels. By default only the assessed person counts, where the
     speakers are labelled and their roles identify one; `"*"` accepts anyone. `TextError` if an
     argument is no text, `ConfigurationError` for a wrong mode, threshold or speaker,
@@ -147,7 +147,7 @@ def ground_quotes(  # noqa: PLR0913 -- the rules, one by one, are the interface
     """
     speakers = speaker_names(speaker)
     rules = Rules(mode, fuzzy_threshold, strict, allow_ellipsis, speakers)
-    grounder = Grounder(source, rules)
+    grounder = Grounder(transcript, rules)
     return [grounder.match(quote) for quote in each_quote(quotes)]
 
 

@@ -186,11 +186,11 @@ class PreparedSource:
         return self.normalised.to_original(place, place + length)
 
 
-def prepare(source: Quotable) -> PreparedSource:
-    """Return `source` prepared for quotes: normalised here, once. `TextError` if it is no text."""
-    if isinstance(source, PreparedSource):
-        return source
-    return PreparedSource(source if isinstance(source, Transcript) else plain(source))
+def prepare(transcript: Quotable) -> PreparedSource:
+    """Return `transcript` normalised for quotes, here and once. `TextError` if it is no text."""
+    if isinstance(transcript, PreparedSource):
+        return transcript
+    return PreparedSource(transcript if isinstance(transcript, Transcript) else plain(transcript))
 
 
 def each_quote(quotes: Iterable[str]) -> list[str]:

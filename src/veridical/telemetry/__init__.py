@@ -29,6 +29,7 @@ from veridical.telemetry.events import (
     TraceAudited,
     audited,
     checked,
+    fact_decided,
     quoted,
     verified,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "TraceAudited",
     "audited",
     "checked",
+    "fact_decided",
     "failure",
     "quoted",
     "request_id",

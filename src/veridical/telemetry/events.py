@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
     from veridical.core.measurements import BackendInfo
     from veridical.core.verdicts import Verdict
+    from veridical.memory import RememberResult
     from veridical.quotes.grounding import QuoteMatch
 
 
@@ -31,14 +32,14 @@ class Flag:
     they were not measured. `offsets` are the claim's place in the answer, in code points.
     """
 
-    claim: str
+    claim_id: str
     claim_hash: str
     status: str
     rule: str
     offsets: tuple[int, int]
     p1: float | None
     p0: float | None
-    gap_bits: float | None
+    budget_gap_bits: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ClaimsVerified:
     by_status: Mapping[str, int]
     unmeasured: Mapping[str, int] = field(default_factory=dict)
     flags: tuple[Flag, ...] = ()
-    confidence: float | None = None
+    overall_confidence: float | None = None
     tokens: int | None = None
     cost_usd: float | None = None
 
@@ -196,7 +197,7 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
         by_status=_statuses(assessment.claims),
         unmeasured=_unmeasured(assessment.claims),
         flags=_flags(assessment.claims),
-        confidence=summary.overall_confidence,
+        overall_confidence=summary.overall_confidence,
         tokens=summary.tokens,
         cost_usd=summary.cost_usd,
     )
@@ -216,7 +217,19 @@ def verified(
         by_status=_statuses([verdict]),
         unmeasured=_unmeasured([verdict]),
         flags=_flags([verdict]),
-        confidence=supported_probability(verdict.p1),
+        overall_confidence=supported_probability(verdict.p1),
+    )
+
+
+def fact_decided(done: RememberResult, seconds: float) -> FactDecided:
+    """Return the event of a fact that was handed to a memory."""
+    refusal = getattr(done.error, "status", None)
+    return FactDecided(
+        done.outcome.value,
+        done.reason,
+        None if refusal is None else str(refusal),
+        seconds,
+        done.pending,
     )
 
 
@@ -254,14 +267,14 @@ def _unmeasured(verdicts: Iterable[Verdict]) -> dict[str, int]:
 def _flags(verdicts: Iterable[Verdict]) -> tuple[Flag, ...]:
     return tuple(
         Flag(
-            claim=verdict.claim.id,
+            claim_id=verdict.claim.id,
             claim_hash=short_hash(verdict.claim.text),
             status=verdict.status.value,
             rule=verdict.rule,
             offsets=(verdict.claim.span.start, verdict.claim.span.end),
             p1=supported_probability(verdict.p1),
             p0=supported_probability(verdict.p0),
-            gap_bits=verdict.budget.gap_bits,
+            budget_gap_bits=verdict.budget.budget_gap_bits,
         )
         for verdict in verdicts
         if verdict.flagged

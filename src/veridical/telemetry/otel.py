@@ -115,8 +115,8 @@ class OtelSink:
             "gen_ai.evaluation.name": "groundedness",
             "gen_ai.evaluation.score.label": event.outcome,
         }
-        if event.confidence is not None:
-            attributes["gen_ai.evaluation.score.value"] = event.confidence
+        if event.overall_confidence is not None:
+            attributes["gen_ai.evaluation.score.value"] = event.overall_confidence
         if event.unmeasured:
             attributes["error.type"] = max(event.unmeasured, key=lambda key: event.unmeasured[key])
         if (request := request_id.get()) is not None:

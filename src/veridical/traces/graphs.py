@@ -32,8 +32,8 @@ _NODE_KEYS: Mapping[str, str] = {
     "evidence_ids": "string",
     "confidence": "double",
     "status": "string",
-    "support": "double",
-    "gap_bits": "double",
+    "p1": "double",
+    "budget_gap_bits": "double",
 }
 
 
@@ -74,7 +74,7 @@ def _attributes(node: TraceNode) -> Mapping[str, str]:
         found["confidence"] = repr(float(node.data["confidence"]))
     if node.kind is NodeKind.VERIFICATION:
         verified = node.data["verification"]
-        figures = {"support": verified["evidence_support"], "gap_bits": verified["budget_gap"]}
+        figures = {"p1": verified["p1"], "budget_gap_bits": verified["budget_gap"]}
         found["status"] = verified["status"]
         found |= {name: repr(float(one)) for name, one in figures.items() if one is not None}
     return {name: value for name, value in found.items() if value is not None}

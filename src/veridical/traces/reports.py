@@ -27,14 +27,14 @@ UNVERIFIED = "unverified"
 class ClaimRecord:
     """Claim of a trace with the evidence it cites and all its verifications, the oldest first.
 
-    `phantoms` are the cited ids that no evidence of the trace has.
+    `phantom_citations` are the cited ids that no evidence of the trace has.
     """
 
     id: str
     text: str
     evidence_ids: tuple[str, ...]
     confidence: float
-    phantoms: tuple[str, ...] = ()
+    phantom_citations: tuple[str, ...] = ()
     history: tuple[VerificationResult, ...] = ()
 
     @property
@@ -60,9 +60,9 @@ class ClaimRecord:
         """Gap found by the verification that counts; before the first, a phantom citation."""
         if self.latest is not None:
             return self.latest.gap
-        if not self.phantoms:
+        if not self.phantom_citations:
             return None
-        action = STATUS_TABLE[Status.PHANTOM_CITATION].action or ""
+        action = STATUS_TABLE[Status.PHANTOM_CITATION].suggested_action or ""
         return EpistemicGap(self.id, self.text, "phantom_citation", None, action, "critical")
 
     def body(self) -> Document:
@@ -72,7 +72,7 @@ class ClaimRecord:
             "text": self.text,
             "evidence_ids": list(self.evidence_ids),
             "confidence": number(self.confidence),
-            "phantoms": list(self.phantoms),
+            "phantom_citations": list(self.phantom_citations),
             "state": self.state,
             "failed_since": len(self.failed_since),
             "verifications": [one.body() for one in self.history],
@@ -164,7 +164,7 @@ class EpistemicReport:
     @property
     def overall_confidence(self) -> float | None:
         """The mean support, from 0 to 1; None if no claim was measured."""
-        found = [one.support for one in self._latest() if one.support is not None]
+        found = [one.p1 for one in self._latest() if one.p1 is not None]
         return sum(found) / len(found) if found else None
 
     @property
@@ -194,7 +194,9 @@ class EpistemicReport:
         """Outcome of the whole; unverified claims are no pass."""
         if not self.claims:
             return Outcome.NOTHING_TO_CHECK
-        if self.flagged or any(not claim.history and claim.phantoms for claim in self.claims):
+        if self.flagged or any(
+            not claim.history and claim.phantom_citations for claim in self.claims
+        ):
             return Outcome.FLAGGED
         open_claims = self.undetermined_claims + self.unverified_claims
         return Outcome.UNDETERMINED if open_claims else Outcome.GROUNDED

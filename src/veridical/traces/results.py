@@ -58,9 +58,9 @@ class VerificationResult:
         return self.status is not Status.UNDETERMINED
 
     @property
-    def support(self) -> float | None:
+    def p1(self) -> float | None:
         """P(claim | its evidence), from 0 to 1; None if it could not be measured."""
-        return self.verification.evidence_support
+        return self.verification.p1
 
     @property
     def label(self) -> EdgeLabel:

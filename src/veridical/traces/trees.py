@@ -87,7 +87,7 @@ class TraceLayout:
         line = self._ink(f"{self._mark(claim)} {state} ", style)
         branch = tree.add(line.append_text(self._ink(_cut(claim.text))))
         branch.add(self._ink(self._figures(claim, latest), _QUIET))
-        missing = ", ".join(map(one_line, claim.phantoms))
+        missing = ", ".join(map(one_line, claim.phantom_citations))
         if missing:
             branch.add(self._ink(f"no such evidence: {missing}", _BAD))
         for span in () if latest is None else latest.verification.evidence[:1]:

@@ -232,7 +232,10 @@ class Verifier:
         lost: Counter[str] = Counter()
         for verdict in verdicts:
             if verdict.flagged:
-                fields = {"claim": verdict.claim.id, "claim_hash": short_hash(verdict.claim.text)}
+                fields = {
+                    "claim_id": verdict.claim.id,
+                    "claim_hash": short_hash(verdict.claim.text),
+                }
                 fields |= {"status": verdict.status.value, "rule": verdict.rule}
                 log_event(logger, logging.INFO, "claim_flagged", fields)
             elif verdict.checked and isinstance(verdict.p1, Unmeasured):

@@ -27,16 +27,16 @@ measured = st.lists(
 )
 
 
-def verdict(status: Status, certainty: Certainty, gap_bits: float | None = None) -> Verdict:
+def verdict(status: Status, certainty: Certainty, budget_gap_bits: float | None = None) -> Verdict:
     claim = Claim(f"{status}, {certainty}", "It rains.", Span(0, 9), 0)
-    budget = Budget(0.95, gap_bits=gap_bits)
+    budget = Budget(0.95, budget_gap_bits=budget_gap_bits)
     return Verdict(claim, status, "rule", (), MISSING, MISSING, budget, None, certainty=certainty)
 
 
-def assessment(policy: Policy, gap_bits: float | None = None) -> Assessment:
+def assessment(policy: Policy, budget_gap_bits: float | None = None) -> Assessment:
     """Return one with a verdict of every status, sure and unsure."""
     verdicts = (
-        verdict(status, certainty, gap_bits) for status in Status for certainty in Certainty
+        verdict(status, certainty, budget_gap_bits) for status in Status for certainty in Certainty
     )
     return Assessment("It rains.", {}, tuple(verdicts), SUMMARY, policy, FAKE)
 
@@ -73,7 +73,7 @@ def test_the_claims_that_fail_are_the_flagged_ones_that_the_gate_is_for(
 
 @pytest.mark.parametrize("fail_on", FAIL_ON)
 def test_a_claim_is_critical_as_far_as_the_gate_is_for_it(fail_on: FailOn) -> None:
-    whole = assessment(Policy(fail_on=fail_on, gap_threshold_bits=2.0), gap_bits=2.5)
+    whole = assessment(Policy(fail_on=fail_on, gap_threshold_bits=2.0), budget_gap_bits=2.5)
     critical = [each for each in whole.claims if each.is_critical(2.0)]
     assert whole.critical == let_through(critical, fail_on)
 
@@ -81,7 +81,7 @@ def test_a_claim_is_critical_as_far_as_the_gate_is_for_it(fail_on: FailOn) -> No
 def test_claims_to_correct_fail_or_are_critical_and_claims_to_mark_are_flagged_or_critical() -> (
     None
 ):
-    whole = assessment(Policy(fail_on="sure", gap_threshold_bits=2.0), gap_bits=2.5)
+    whole = assessment(Policy(fail_on="sure", gap_threshold_bits=2.0), budget_gap_bits=2.5)
     assert Status.SUPPORTED in {each.status for each in whole.critical}
     to_correct, to_mark = {*whole.failing, *whole.critical}, {*whole.flagged, *whole.critical}
     assert whole.to_correct == tuple(each for each in whole.claims if each in to_correct)

@@ -79,7 +79,7 @@ def test_only_what_evidence_or_a_citation_decides_is_right_or_wrong() -> None:
 def test_every_fault_has_a_level_and_an_action() -> None:
     for row in STATUS_TABLE.values():
         passes = row.kind is VerdictKind.SUPPORTED
-        assert (row.level is None) is (row.action is None) is passes
+        assert (row.level is None) is (row.suggested_action is None) is passes
 
 
 @pytest.mark.spec("SPEC-16.01")
@@ -110,7 +110,7 @@ def test_only_what_could_not_be_measured_has_no_step_label() -> None:
 
 
 def test_everything_but_plain_support_says_what_to_do() -> None:
-    assert {status for status in Status if row_of(verdict(status)).action is None} == {
+    assert {status for status in Status if row_of(verdict(status)).suggested_action is None} == {
         Status.SUPPORTED
     }
 
@@ -141,4 +141,4 @@ def test_a_note_refines_only_the_status_it_belongs_to(
 def test_what_asserts_nothing_has_neither_gap_nor_label_nor_action(status: Status) -> None:
     silent = replace(verdict(status), claim=replace(CLAIM, excluded=Exclusion.QUESTION))
     row = row_of(silent)
-    assert (row.gap_type, row.step_label, row.action) == (None, None, None)
+    assert (row.gap_type, row.step_label, row.suggested_action) == (None, None, None)

@@ -16,8 +16,8 @@ OPPOSED = {Status.CONTRADICTED, Status.PHANTOM_CITATION}
 SILENT = {Status.UNVERIFIABLE, Status.UNDETERMINED}
 
 
-def verdict(status: Status, claim: Claim = CLAIM, gap_bits: float | None = None) -> Verdict:
-    budget = Budget(0.95, gap_bits=gap_bits)
+def verdict(status: Status, claim: Claim = CLAIM, budget_gap_bits: float | None = None) -> Verdict:
+    budget = Budget(0.95, budget_gap_bits=budget_gap_bits)
     return Verdict(claim, status, "rule", (), MISSING, MISSING, budget, None)
 
 
@@ -53,7 +53,7 @@ def test_a_measured_claim_is_critical_by_its_status_or_by_a_gap_above_the_thresh
     status: Status, gap: float
 ) -> None:
     expected = status in OPPOSED or (status not in SILENT and gap > 2.0)
-    assert verdict(status, gap_bits=gap).is_critical(2.0) is expected
+    assert verdict(status, budget_gap_bits=gap).is_critical(2.0) is expected
 
 
 @pytest.mark.parametrize("status", Status)
@@ -64,5 +64,5 @@ def test_an_unmeasured_claim_is_critical_if_it_is_flagged_for_its_content(status
 
 @pytest.mark.parametrize("status", Status)
 def test_a_span_that_asserts_nothing_is_critical_for_a_phantom_only(status: Status) -> None:
-    silent = verdict(status, replace(CLAIM, excluded=Exclusion.QUESTION), gap_bits=9.0)
+    silent = verdict(status, replace(CLAIM, excluded=Exclusion.QUESTION), budget_gap_bits=9.0)
     assert silent.is_critical(2.0) is (status is Status.PHANTOM_CITATION)

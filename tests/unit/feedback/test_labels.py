@@ -63,7 +63,7 @@ def test_the_report_has_one_of_each(report: Report) -> None:
 
 def test_a_mark_holds_the_numbers_of_the_verdict(report: Report, feedback: Feedback) -> None:
     mark = feedback.mark(report, "c1", right=True)
-    assert (mark.claim, mark.status, mark.right, mark.actual) == ("c1", "supported", True, None)
+    assert (mark.claim_id, mark.status, mark.right, mark.actual) == ("c1", "supported", True, None)
     assert (mark.backend, mark.model, mark.fingerprint) == ("fake", "fake", "fake")
     assert (mark.support_threshold, mark.contradiction_threshold) == (0.7, 0.5)
     for found, given in ((mark.p1, report.claims[0].p1), (mark.p0, report.claims[0].p0)):

@@ -234,8 +234,8 @@ def test_few_reports_are_held_out_claim_by_claim() -> None:
 MARK = FeedbackLabel(
     id=1,
     created=datetime(2026, 1, 1, tzinfo=UTC),
-    report="r",
-    claim="c1",
+    report_id="r",
+    claim_id="c1",
     claim_hash="h",
     backend="fake",
     model="fake",

@@ -61,7 +61,7 @@ def test_a_fact_is_kept_in_time_while_another_process_holds_the_lock(
         memory.facts()
     with held(tmp_path / "memory.db"):
         started = perf_counter()
-        done = memory.remember("It is carried.", EVIDENCE, about=["it"], confidence=0.9)
+        done = memory.remember("It is carried.", EVIDENCE, entities=["it"], confidence=0.9)
         assert perf_counter() - started < TIMEOUT_S + 0.5
         assert (done.outcome, done.reason, done.pending) == ("queued", STORE_LOCKED, True)
         assert done.error is None
@@ -72,7 +72,7 @@ def test_a_fact_is_kept_in_time_while_another_process_holds_the_lock(
         (file,) = (tmp_path / "memory.db.waiting").glob("*.json")
         assert file.stat().st_mode & 0o77 == 0  # nobody else's business
     other = new_memory(gated=False)  # whoever uses the database next
-    assert other.facts(entity="it") == [done.fact]
+    assert other.facts(entities="it") == [done.fact]
     assert other.pending() == []
     assert not (tmp_path / "memory.db.waiting").exists()
 
@@ -146,10 +146,10 @@ def test_a_large_source_counts_into_the_time_of_the_gate(new_memory: NewMemory) 
 
 def test_the_same_fact_is_stored_once(new_memory: NewMemory, backend: FakeBackend) -> None:
     memory = new_memory()
-    first = memory.remember("It is carried.", EVIDENCE, about=["it"], confidence=0.9)
+    first = memory.remember("It is carried.", EVIDENCE, entities=["it"], confidence=0.9)
     asked = len(backend.queries)
     again = [
-        memory.remember(text, evidence, about=["it"], confidence=0.9)
+        memory.remember(text, evidence, entities=["it"], confidence=0.9)
         for text, evidence in [
             ("It is carried.", EVIDENCE),
             ("it  is carried.", {"other": EVIDENCE["S1"]}),
@@ -159,8 +159,8 @@ def test_the_same_fact_is_stored_once(new_memory: NewMemory, backend: FakeBacken
     assert {done.outcome for done in again} == {"stored"}
     assert len(memory.facts()) == 1
     assert len(backend.queries) == asked  # what is verified is not verified again
-    memory.remember("It is carried.", {"S1": "other evidence"}, about=["it"])
-    memory.remember("It is carried.", EVIDENCE, about=["that"])
+    memory.remember("It is carried.", {"S1": "other evidence"}, entities=["it"])
+    memory.remember("It is carried.", EVIDENCE, entities=["that"])
     assert len(memory.facts()) == 3
 
 

@@ -153,7 +153,7 @@ class MemoryMachine(RuleBasedStateMachine):
         name = "".join("abcdefghij"[int(digit)] for digit in str(self.number))
         text = f"Fact {name} is {kind}{again}"
         memory = self.memory if gated else self.ungated
-        arguments = {"about": sorted(entities), "tier": tier, "confidence": stated}
+        arguments = {"entities": sorted(entities), "tier": tier, "confidence": stated}
         if any(each not in self.live() for each in rests_on):
             with pytest.raises(InputError):
                 memory.remember(text, EVIDENCE, depends_on=rests_on, **arguments)
@@ -235,7 +235,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def work(self, *, well: bool) -> None:
         self.well = well
         due = sorted(self.memory.pending(), key=lambda each: each.due)
-        waiting = {each.fact: self.reference.facts[each.fact] for each in due}
+        waiting = {each.fact_id: self.reference.facts[each.fact_id] for each in due}
         self.memory.verify_pending(early=True)
         for key, fact in waiting.items():
             if key not in self.reference.facts or fact.retracted:
@@ -273,7 +273,7 @@ class MemoryMachine(RuleBasedStateMachine):
             key: (fact.text, fact.tier, fact.state, fact.confidence, fact.retracted)
             for key, fact in self.reference.facts.items()
         }
-        assert {each.fact for each in self.memory.pending()} == {
+        assert {each.fact_id for each in self.memory.pending()} == {
             key for key, fact in self.reference.facts.items() if fact.waits
         }
         assert len(self.memory.rejections(limit=1000)) == self.reference.rejected
@@ -283,7 +283,7 @@ class MemoryMachine(RuleBasedStateMachine):
         if not hasattr(self, "memory"):
             return
         for name in ENTITIES:
-            found = {fact.id for fact in self.memory.facts(entity=name.upper())}
+            found = {fact.id for fact in self.memory.facts(entities=name.upper())}
             assert found == {
                 key
                 for key in self.live()

@@ -81,7 +81,7 @@ def test_what_its_evidence_does_not_carry_is_rejected_and_noted_without_its_text
     reason: str,
 ) -> None:
     caplog.set_level(logging.INFO, "veridical")
-    done = memory.remember(text, EVIDENCE, about=["a SECRET"])
+    done = memory.remember(text, EVIDENCE, entities=["a SECRET"])
     assert (done.outcome, done.fact, done.reason) == (FactOutcome.REJECTED, None, reason)
     assert type(done.error) is kind
     assert remembered_document(done)["error"]["status"] == status
@@ -123,7 +123,7 @@ def test_a_backend_that_fails_leaves_a_fact_that_is_unverified_and_queued(
     assert (done.fact.state, done.pending) == (FactState.UNVERIFIED, True)
     assert "backend_error" in caplog.text
     assert "SECRET" not in caplog.text
-    assert [each.fact for each in memory.pending()] == [done.fact.id]
+    assert [each.fact_id for each in memory.pending()] == [done.fact.id]
 
 
 @pytest.mark.spec("SPEC-08.42")
@@ -188,9 +188,9 @@ def test_a_database_that_cannot_be_written_is_a_value_and_raised_if_strict(tmp_p
         ({"text": "\ud800"}, TextError),
         ({"sources": {"": "x"}}, SourceError),
         ({"sources": {"S1": " "}}, TextError),
-        ({"about": [" "]}, TextError),
-        ({"about": [("role", "a\0")]}, TextError),
-        ({"about": [7]}, InputError),
+        ({"entities": [" "]}, TextError),
+        ({"entities": [("role", "a\0")]}, TextError),
+        ({"entities": [7]}, InputError),
         ({"relation": ""}, TextError),
         ({"confidence": 1.5}, InputError),
         ({"confidence": float("nan")}, InputError),
@@ -310,14 +310,14 @@ def test_facts_in_memory_that_contradict_a_new_one_are_found_and_linked(memory: 
     assert old.fact is not None
     assert other.fact is not None
     assert new.fact is not None
-    assert [each.fact for each in new.conflicts] == [old.fact.id]
+    assert [each.fact_id for each in new.conflicts] == [old.fact.id]
     (link,) = memory.links(old.fact.id)
     assert (link.source, link.label, link.target) == (new.fact.id, "contradicts", old.fact.id)
 
 
 def test_facts_about_the_same_entity_are_compared_whatever_their_words(memory: Memory) -> None:
-    memory.remember("Painted red once", EVIDENCE, about=["Old Bridge"])
-    done = memory.remember("Quite blue nowadays", EVIDENCE, about=[("what", "old  bridge")])
+    memory.remember("Painted red once", EVIDENCE, entities=["Old Bridge"])
+    done = memory.remember("Quite blue nowadays", EVIDENCE, entities=[("what", "old  bridge")])
     assert len(done.conflicts) == 1
     assert done.verification is not None
     assert (done.verification.conflicts_read, done.verification.conflicts_unread) == (1, 0)
@@ -408,12 +408,30 @@ def test_what_became_of_a_fact_is_json(memory: Memory) -> None:
 
 
 def test_the_database_has_a_row_for_each_part_of_a_fact(memory: Memory, tmp_path: Path) -> None:
-    memory.remember("It holds.", EVIDENCE, about=["a", ("role", "b")], relation="is")
+    memory.remember("It holds.", EVIDENCE, entities=["a", ("role", "b")], relation="is")
     with sqlite3.connect(tmp_path / "memory.db") as connection:
         for table, count in (("facts", 1), ("roles", 2), ("entities", 2), ("sources", 1)):
             (found,) = connection.execute(f"SELECT count(*) FROM memory_{table}").fetchone()  # noqa: S608 -- our own names
             assert (table, found) == (table, count)
     connection.close()
+
+
+def test_facts_written_under_older_names_are_read(memory: Memory, tmp_path: Path) -> None:
+    old = memory.remember("The old bridge is red today", EVIDENCE).fact
+    new = memory.remember("The old bridge is blue today", EVIDENCE).fact
+    assert old is not None
+    assert new is not None
+    with sqlite3.connect(tmp_path / "memory.db") as database:
+        for name, before in (("budget_gap_bits", "gap_bits"), ("fact_id", "fact")):
+            database.execute(
+                "update memory_facts set verification = replace(verification, ?, ?)",
+                (f'"{name}"', f'"{before}"'),
+            )
+        assert database.execute(
+            "select count(*) from memory_facts where verification like '%\"fact\": %'"
+        ).fetchone() == (1,)
+    assert memory.get(new.id) == new
+    assert memory.get(old.id) == old
 
 
 def test_a_gate_goes_by_the_policy_of_its_verifier() -> None:

@@ -431,7 +431,7 @@ def test_a_wide_gap_of_a_supported_claim_is_critical_marked_and_tried_again(
         verifier = bridge.verifier(_just_supported, Policy(fail_on="any"))
         answer = bridge.process(Orchestrator(script, verifier, on_failure=on_failure))
         (verdict,) = answer.report.claims
-        assert (verdict.status, verdict.budget.gap_bits > 2.0) == (Status.SUPPORTED, True)
+        assert (verdict.status, verdict.budget.budget_gap_bits > 2.0) == (Status.SUPPORTED, True)
         assert (answer.action, len(answer.attempts)) == (Action.FLAGGED, attempts)
         assert "supported, but less surely than it is stated" in answer.text
         assert "less confidence" in answer.guidance
@@ -822,7 +822,7 @@ def test_the_settings_say_how_answers_are_verified(bridge: ModuleType) -> None:
 
 def test_answers_keep_estimates_as_long_as_the_settings_of_hosts_say(bridge: ModuleType) -> None:
     settings = Settings.model_validate(
-        {"cache": {"path": ":memory:", "ttl_s": 1000}, "hallucination": {"cache_ttl": "5m"}}
+        {"cache": {"path": ":memory:"}, "hallucination": {"cache_ttl": "5m"}}
     )
     found = Orchestrator.from_settings(bridge.Script([bridge.GOOD]), settings)
     cache: Any = found._setup.checkpoint._verifier._backend  # type: ignore[union-attr]

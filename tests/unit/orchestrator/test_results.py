@@ -48,7 +48,7 @@ def test_a_gap_that_was_not_measured_is_critical(bridge: ModuleType) -> None:
     report = checked(bridge, "Dolphins sing under the bridge.", 9.0)
     (verdict,) = report.flagged
     assert report.critical == ()
-    unmeasured = replace(verdict, budget=replace(verdict.budget, gap_bits=None))
+    unmeasured = replace(verdict, budget=replace(verdict.budget, budget_gap_bits=None))
     assert replace(report, claims=(unmeasured,)).critical == (unmeasured,)
 
 

@@ -43,7 +43,7 @@ def test_events_tell_a_run_in_its_order(bridge: ModuleType) -> None:
     assert check["outcome"] == "flagged"
     assert check["by_status"]["contradicted"] == 1
     assert check["flagged"][0]["status"] == "contradicted"
-    assert check["flagged"][0]["gap_bits"] > 0
+    assert check["flagged"][0]["budget_gap_bits"] > 0
     assert (retry["decision"], passed["decision"]) == ("retry", "pass")
     assert (end["action"], end["best"], end["attempts"]) == ("passed", 2, 2)
     assert (end["flagged_before"], end["flagged_after"]) == (1, 0)

@@ -80,7 +80,7 @@ def test_each_flagged_claim_is_logged_with_all_that_decided_and_no_text(lines: i
     Telemetry([LogSink()]).take(checked(report()))
     request_id.reset(token)
     flag, total = logged(lines)
-    assert (flag["event"], flag["request_id"], flag["claim"]) == (
+    assert (flag["event"], flag["request_id"], flag["claim_id"]) == (
         "hallucination_detected",
         "r1",
         "c2",
@@ -137,7 +137,7 @@ def test_a_library_logs_flagged_claims_by_hash_and_failures_by_type(
     anyio.run(Verifier(Broken(read)).check, ANSWER, SOURCES)
     told = [(record.name, record.event, record.fields) for record in caplog.records]  # type: ignore[attr-defined]
     flag = next(fields for _, event, fields in told if event == "claim_flagged")
-    assert flag["claim"] == "c2"
+    assert flag["claim_id"] == "c2"
     claim = anyio.run(Verifier(FakeBackend(read)).check, ANSWER, SOURCES).claims[1].claim
     assert flag["claim_hash"] == short_hash(claim.text)
     assert flag["rule"]
@@ -336,7 +336,11 @@ def test_no_six_words_of_a_request_are_in_logs_or_metrics(
             ("POST", "/v1/verify_claim", {"claim": text(), "sources": source, "cites": [text("")]}),
             ("POST", "/v1/quotes", {"quotes": {text(""): [text()]}, "transcript": text()}),
             ("POST", "/v1/audit", {"steps": [text()], "sources": source, "answer": text()}),
-            ("POST", "/v1/memory/facts", {"text": text(), "sources": source, "about": [text("")]}),
+            (
+                "POST",
+                "/v1/memory/facts",
+                {"text": text(), "sources": source, "entities": [text("")]},
+            ),
             ("POST", "/v1/memory/facts", {"text": text(), "depends_on": [text("")]}),
             ("POST", "/v1/feedback", {"report": text(), "claim_id": text(), "right": True}),
             ("GET", "/v1/memory/facts?text=" + text(), None),

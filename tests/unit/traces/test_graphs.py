@@ -16,7 +16,7 @@ from veridical.traces.values import EdgeLabel, NodeKind, Trace, TraceEdge, Trace
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 NS = "{http://graphml.graphdrawing.org/xmlns}"
 HOSTILE = 'end"] --> n9; <b onload=x>&amp;</b> `1. a` %%{init}%% \x1b[31m #35; \u202e\n- b | {{c}}'
-FIGURES = {"status": "supported", "evidence_support": 0.0, "budget_gap": None}
+FIGURES = {"status": "supported", "p1": 0.0, "budget_gap": None}
 
 
 def trace(text: str, name: str = "S1") -> Trace:
@@ -67,8 +67,8 @@ def test_graphml_holds_every_node_edge_and_text(text: str, name: str) -> None:
     assert edges == [(one.source, one.label.value, one.target) for one in made.edges]
     assert nodes.keys() == made.by_id.keys()
     assert nodes["g"]["text"] == visible(text).replace("\r\n", "\n")
-    assert nodes["v"] | {"support": "0.0", "status": "supported"} == nodes["v"]
-    assert "gap_bits" not in nodes["v"]
+    assert nodes["v"] | {"p1": "0.0", "status": "supported"} == nodes["v"]
+    assert "budget_gap_bits" not in nodes["v"]
 
 
 NODE = re.compile(

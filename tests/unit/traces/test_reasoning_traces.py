@@ -202,7 +202,7 @@ def test_a_support_of_zero_is_a_support_of_zero(make: Make) -> None:
     goal = traces.add_goal("g")
     traces.add_evidence(goal, "S1", "It has eight lanes.")
     result = traces.verify_claim(traces.add_claim(goal, "It is blue.", ["S1"], 0.0))
-    assert (result.support, result.verification.target) == (0.0, 0.0)
+    assert (result.p1, result.verification.target) == (0.0, 0.0)
     report = traces.get_verification_report(goal)
     assert (report.overall_confidence, report.claims[0].confidence) == (0.0, 0.0)
     assert report.to_dict()["overall_confidence"] == 0.0
@@ -227,7 +227,7 @@ def test_a_missing_evidence_is_a_phantom_before_and_after_verification(
     assert traces.get_verification_report(goal).outcome == "flagged"
     assert traces.verify_claim(claim).status is Status.PHANTOM_CITATION
     assert traces.get_epistemic_gaps(goal)[0].gap_type == "phantom_citation"
-    assert traces.claims(goal)[0].phantoms == ("S9",)
+    assert traces.claims(goal)[0].phantom_citations == ("S9",)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_in_a_trace_without_evidence_nobody_is_asked(
     traces = make(backend)
     goal = traces.add_goal("g")
     result = traces.verify_claim(traces.add_claim(goal, "It is blue.", cites))
-    assert (result.status, result.support, backend.queries) == (status, None, [])
+    assert (result.status, result.p1, backend.queries) == (status, None, [])
     assert traces.get_epistemic_gaps(goal)[0].gap_type == status.value
 
 
@@ -349,7 +349,7 @@ def test_a_backend_that_fails_gives_an_undetermined_verification(
     traces.add_evidence(goal, "S1", "It has eight lanes.")
     claim = traces.add_claim(goal, "It has eight lanes.", ["S1"])
     result = traces.verify_claim(claim)
-    assert (result.status, result.support) == (Status.UNDETERMINED, None)
+    assert (result.status, result.p1) == (Status.UNDETERMINED, None)
     assert result.verification.unmeasured in {"timeout", "backend_error"}
     assert traces.tree(goal).labels(result.id, claim) == (EdgeLabel.LEAVES_OPEN,)
     report = traces.get_verification_report(goal)

@@ -442,5 +442,5 @@ def test_p0_is_not_asked_of_a_backend_that_cannot_judge_without_evidence() -> No
     (verdict,) = anyio.run(run).claims
     assert isinstance(verdict.p0, Unmeasured)
     assert verdict.p0.reason is UnmeasuredReason.DISABLED
-    assert (verdict.status, verdict.dependence) == (Status.SUPPORTED, None)
+    assert (verdict.status, verdict.evidence_dependence) == (Status.SUPPORTED, None)
     assert not any("[EVIDENCE REMOVED]" in query.context for query in fake.queries)

@@ -212,7 +212,7 @@ def _print_one(made: FeedbackLabel, *, json: bool, quiet: bool) -> None:
     elif not quiet:
         word = "right" if made.right else "wrong"
         also = f", {made.actual} would have been right" if made.actual and not made.right else ""
-        print_text(f"Kept as mark {made.id}: {made.claim} {made.status} was {word}{also}\n")
+        print_text(f"Kept as mark {made.id}: {made.claim_id} {made.status} was {word}{also}\n")
 
 
 def _print_document(marks: Sequence[FeedbackLabel]) -> None:
@@ -244,8 +244,8 @@ def _cells(one: FeedbackLabel) -> tuple[str, ...]:
     return (
         str(one.id),
         f"{one.created.astimezone():%Y-%m-%d %H:%M}",
-        one.report,
-        one.claim,
+        one.report_id,
+        one.claim_id,
         one.status.value,
         f"{one.p1.supported:.2f}" if one.p1 else "-",
         "right" if one.right else "wrong",

@@ -19,6 +19,7 @@ NEW_EXAMPLES = """\b
 Examples:
   veridical keys new app
   veridical keys new agent --scope check --scope memory --per-minute 600
+  veridical keys new intake --scope memory --project clinic
   veridical keys new prometheus --scope admin --file keys.json --json
 """
 LIST_EXAMPLES = """\b
@@ -49,6 +50,9 @@ PerMinute = Annotated[
         metavar="N", min=1, help="Maximum requests per minute (default: server.per_minute)."
     ),
 ]
+Project = Annotated[
+    str, typer.Option(metavar="NAME", help="Project whose data the key reads and writes.")
+]
 
 KeyOnly = Annotated[bool, typer.Option("--quiet", help="Print the key, and nothing else.")]
 Json = options.Json
@@ -66,6 +70,7 @@ def new(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     file: File = None,
     scope: Scopes = None,
     per_minute: PerMinute = None,
+    project: Project = "default",
     json: Json = False,
     quiet: KeyOnly = False,
     config: Config = None,
@@ -82,7 +87,7 @@ def new(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
     if not name.strip() or name in {key.name for key in kept}:
         msg = "there is a key of that name already" if name.strip() else "a key needs a name"
         raise ConfigurationError(msg, hint="Choose another name, or remove that key")
-    token, key = new_key(name, _scopes(scope or ["check"]), per_minute)
+    token, key = new_key(name, _scopes(scope or ["check"]), per_minute, _project(project))
     write_keys(path, [*kept, key])
     if json:
         document = {"schema": "veridical.key/1", "key": token, **_shown(key), "file": str(path)}
@@ -102,7 +107,7 @@ def show(
     quiet: Quiet = False,
     config: Config = None,
 ) -> None:
-    """List the keys: names and permissions."""
+    """List the keys: names, permissions and projects."""
     from veridical.interfaces.cli.output import print_json, print_text
 
     path = _file(file, config)
@@ -111,7 +116,7 @@ def show(
         shown = {"schema": "veridical.keys/1", "keys": [_shown(key) for key in kept]}
         print_json(json_module.dumps(shown, indent=2))
     elif not quiet:
-        rows = [f"{key.name}  {','.join(key.scopes)}  {_rate(key)}" for key in kept]
+        rows = [f"{key.name}  {','.join(key.scopes)}  {_rate(key)}  {key.project}" for key in kept]
         none = f"No keys in {path} yet: veridical keys new NAME --file {path}"
         print_text("\n".join(rows or [none]) + "\n")
 
@@ -168,6 +173,15 @@ def _scopes(named: list[str]) -> list[Scope]:
         raise ConfigurationError(msg, hint="check is the default") from None
 
 
+def _project(name: str) -> str:
+    from veridical.interfaces.http.auth import is_project
+
+    if not is_project(name):
+        msg = "a project's name has 1 to 64 characters: letters, digits, dots, hyphens, underscores"
+        raise ConfigurationError(msg, hint="default is the project of the command line")
+    return name
+
+
 def _rate(key: Key) -> str:
     return "server.per_minute" if key.per_minute is None else f"{key.per_minute}/min"
 
@@ -178,4 +192,5 @@ def _shown(key: Key) -> dict[str, object]:
         "scopes": list(key.scopes),
         "per_minute": key.per_minute,
         "created": key.created,
+        "project": key.project,
     }

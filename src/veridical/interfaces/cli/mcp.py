@@ -65,15 +65,17 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         from veridical.interfaces.mcp.server import build_server
         from veridical.interfaces.mcp.tools import Toolbox
         from veridical.interfaces.mcp.transports import run_http, run_stdio
+        from veridical.telemetry.prometheus import PrometheusSink
     except ImportError as error:
         msg = f"the tools for agents need the extra 'mcp' ({error.name} is missing)"
         raise MissingExtraError(msg, hint="pip install 'veridical[mcp]'") from None
 
-    with closing(Toolbox(settings)) as toolbox:
+    metrics = PrometheusSink()
+    with closing(Toolbox(settings, sinks=[metrics])) as toolbox:
         server = build_server(toolbox.tools)
         if http:
             told = partial(print_address, "mcp", json=json, quiet=quiet)
-            run_http(server, settings.server, listening=told)
+            run_http(server, settings.server, metrics, listening=told)
         else:
             if sys.stdin.isatty() and not quiet:
                 note = (

@@ -121,7 +121,7 @@ def add(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         done = memory.remember(
             text,
             given,
-            about=[_entity(each) for each in entity or []],
+            entities=[_entity(each) for each in entity or []],
             relation=relation,
             confidence=confidence,
             tier=tier,
@@ -150,7 +150,7 @@ def show_all(  # noqa: PLR0913 -- one parameter per option is how typer reads a 
 
     with _memory(config, gate=False) as memory:
         found = memory.facts(
-            entity=entity or [],
+            entities=entity or [],
             relation=relation,
             source=source,
             tier=tier,

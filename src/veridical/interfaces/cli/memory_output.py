@@ -46,13 +46,13 @@ _MARKS = {
 
 def facts_table(facts: Sequence[Fact], empty: str) -> Callable[[Console], None]:
     """Return a printer of facts as a table; `empty` is the message for none."""
-    heads = ("id", "state", "conf", "tier", "about", "fact")
+    heads = ("id", "state", "conf", "tier", "entities", "fact")
     return _facts(heads, [_cells(fact) for fact in facts], empty)
 
 
 def matches_table(matches: Sequence[Match]) -> Callable[[Console], None]:
     """Return a printer of facts as a table, with their similarity to the query."""
-    heads = ("id", "alike", "state", "conf", "tier", "about", "fact")
+    heads = ("id", "similarity", "state", "conf", "tier", "entities", "fact")
     rows = [_cells(each.fact) for each in matches]
     cells = [
         (row[0], f"{each.similarity:.2f}", *row[1:])
@@ -73,7 +73,7 @@ def _facts(
         if not rows:
             console.print(empty)
             return
-        console.print(_table(heads, rows, right={"conf", "alike"}))
+        console.print(_table(heads, rows, right={"conf", "similarity"}))
         console.print(_count(len(rows), "fact"))
 
     return show
@@ -86,11 +86,11 @@ def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
         ("fact", fact.text),
         ("id", fact.id),
         ("state", f"{_state(fact)} ({fact.reason})"),
-        ("confidence", f"{fact.confidence:.2f}, stated {_number(fact.stated)}"),
+        ("confidence", f"{fact.confidence:.2f}, stated {_number(fact.stated_confidence)}"),
         ("tier", fact.tier.value),
         ("relation", fact.relation or "-"),
         *(
-            ("about", f"{each.role}: {each.entity}".removeprefix(": "))
+            ("entity", f"{each.role}: {each.entity}".removeprefix(": "))
             for each in fact.participants
         ),
         *(
@@ -109,7 +109,7 @@ def fact_page(fact: Fact, links: Iterable[Link]) -> Callable[[Console], None]:
             ("p1, p0", f"{_number(found.p1)}, {_number(found.p0)}"),
             ("required", f"{_number(found.required_bits)} bits"),
             ("observed", f"{_number(found.observed_bits)} bits"),
-            ("gap", f"{_number(found.gap_bits)} bits"),
+            ("budget gap", f"{_number(found.budget_gap_bits)} bits"),
             ("compared", f"with {found.conflicts_read} facts, {found.conflicts_unread} unread"),
         ]
     lines += [("link", f"{each.source} {each.label} {each.target}") for each in links]
@@ -131,9 +131,9 @@ def remembered_lines(done: RememberResult) -> Callable[[Console], None]:
     found = done.verification
     if found:
         lines.append(("p1, p0", f"{_number(found.p1)}, {_number(found.p0)}"))
-        lines.append(("gap", f"{_number(found.gap_bits)} bits"))
+        lines.append(("budget gap", f"{_number(found.budget_gap_bits)} bits"))
     lines += [
-        ("contradicts", f"{each.fact}, which is in memory (P {each.probability:.2f})")
+        ("contradicts", f"{each.fact_id}, which is in memory (P {each.probability:.2f})")
         for each in done.conflicts
     ]
     if done.pending:
@@ -147,7 +147,7 @@ def pending_table(pending: Sequence[Pending]) -> Callable[[Console], None]:
     def show(console: Console) -> None:
         rows = [
             (
-                each.fact,
+                each.fact_id,
                 each.reason,
                 str(each.attempts),
                 "given up" if each.given_up else _time(each.due),
@@ -174,13 +174,13 @@ def rejections_table(rejections: Sequence[FactRejection]) -> Callable[[Console],
                 each.fact_hash,
                 each.reason,
                 each.origin,
-                _number(each.gap_bits),
+                _number(each.budget_gap_bits),
             )
             for each in rejections
         ]
         if rows:
-            heads = ("no", "when", "hash", "reason", "by", "gap")
-            console.print(_table(heads, rows, right={"no", "gap"}))
+            heads = ("no", "when", "hash", "reason", "by", "budget gap")
+            console.print(_table(heads, rows, right={"no", "budget gap"}))
         console.print(_count(len(rejections), "rejection"))
 
     return show
@@ -219,7 +219,7 @@ def _page(lines: Sequence[tuple[str, str]]) -> Callable[[Console], None]:
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: set[str]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for head in heads:
-        whole = head not in {"about", "fact"} or "reason" in heads
+        whole = head not in {"entities", "fact"} or "reason" in heads
         table.add_column(head, justify="right" if head in right else "left", no_wrap=whole)
     for row in rows:
         table.add_row(*map(Text, row))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
+import re
 import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -28,6 +29,9 @@ SCHEMA = "veridical.keys/1"
 PREFIX = "vd_"
 _HEX = 64
 
+DEFAULT_PROJECT = "default"
+_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
 
 class Scope(StrEnum):
     """Permission of a key."""
@@ -47,6 +51,8 @@ class Key:
     scopes: tuple[Scope, ...]
     per_minute: int | None = None
     created: str = ""
+    project: str = DEFAULT_PROJECT
+    """Name of the project whose data the key reads and writes."""
 
     @property
     def id(self) -> str:
@@ -62,13 +68,21 @@ ANYONE = Key("anyone", "", (Scope.ADMIN,))
 """Caller of a service without keys, which listens on this machine only."""
 
 
+def is_project(name: object) -> bool:
+    """Return whether a value is the name of a project: 1 to 64 of A-Z, a-z, 0-9, `.`, `_`, `-`."""
+    return isinstance(name, str) and _PROJECT.fullmatch(name) is not None
+
+
 def new_key(
-    name: str, scopes: Iterable[Scope] = (Scope.CHECK,), per_minute: int | None = None
+    name: str,
+    scopes: Iterable[Scope] = (Scope.CHECK,),
+    per_minute: int | None = None,
+    project: str = DEFAULT_PROJECT,
 ) -> tuple[str, Key]:
     """Return a new key, and its stored form."""
     token = PREFIX + secrets.token_urlsafe(32)
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    return token, Key(name, hash_of(token), tuple(scopes), per_minute, created)
+    return token, Key(name, hash_of(token), tuple(scopes), per_minute, created, project)
 
 
 def hash_of(token: str) -> str:
@@ -162,11 +176,17 @@ def _key(entry: dict[str, Any]) -> Key:
         tuple(map(Scope, entry["scopes"])),
         entry.get("per_minute"),
         entry.get("created", ""),
+        entry.get("project", DEFAULT_PROJECT),
     )
-    right = isinstance(key.name, str) and isinstance(key.hash, str) and len(key.hash) == _HEX
-    if not right or not isinstance(key.per_minute, int | None) or not key.hash.isascii():
+    if not (_is_hash(key.hash) and isinstance(key.name, str) and is_project(key.project)):
         raise ValueError
+    if not isinstance(key.per_minute, int | None):
+        raise TypeError
     return key
+
+
+def _is_hash(value: object) -> bool:
+    return isinstance(value, str) and len(value) == _HEX and value.isascii()
 
 
 # --- addresses -------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from veridical.errors import (
     StoreError,
     VeridicalError,
 )
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.telemetry import request_id
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ class Problem(BaseModel):
     errors: list[FieldProblem] = Field(description="One for each field that is wrong.")
 
 
+_RENAMED = {"about": "entities"}
+"""Names of fields of requests, by the name that they had before 0.1.0."""
+
 KINDS: dict[int, tuple[str, str]] = {
     400: ("bad-request", "The request is malformed"),
     401: ("unauthenticated", "A key is needed"),
@@ -86,20 +89,6 @@ KINDS: dict[int, tuple[str, str]] = {
     501: ("not-installed", "A part is not installed"),
     503: ("unavailable", "A part is not available"),
 }
-
-
-class OverloadedError(Exception):
-    """Error for a request without room; `retry_after_s` is the time to wait."""
-
-    def __init__(self, reason: str, retry_after_s: float) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.retry_after_s = retry_after_s
-
-    @property
-    def headers(self) -> dict[str, str]:
-        """Header with the time to wait, in whole seconds."""
-        return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
 
 
 class MissingReportError(VeridicalError):
@@ -194,7 +183,9 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
         FieldProblem(place=_place(detail["loc"]), problem=str(detail["type"]))
         for detail in error.errors()[:50]
     ]
+    renamed = {str(detail["loc"][-1]) for detail in error.errors()} & _RENAMED.keys()
     hint = "See /openapi.json for the shape of requests, and send application/json"
+    hint = ". ".join([*(f"`{old}` is called `{_RENAMED[old]}`" for old in sorted(renamed)), hint])
     return response(422, "the request has another shape than it should", hint, errors=found)
 
 

@@ -14,7 +14,6 @@ import anyio
 import anyio.to_thread
 
 from veridical.errors import VeridicalError
-from veridical.interfaces.http.errors import OverloadedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
@@ -36,6 +35,20 @@ CONNECT_S = 30.0
 _MOST_KEYS = 10_000
 _THREADS = 8
 _ROUNDING_S = 1e-6
+
+
+class OverloadedError(Exception):
+    """Error for a request without room; `retry_after_s` is the time to wait."""
+
+    def __init__(self, reason: str, retry_after_s: float) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Header with the time to wait, in whole seconds."""
+        return {"retry-after": str(max(1, math.ceil(self.retry_after_s)))}
 
 
 class Kind(StrEnum):

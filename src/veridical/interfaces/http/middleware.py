@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
 from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class RequestMiddleware:
         per_minute = key.per_minute or self._service.settings.server.per_minute
         try:
             await self._service.rates.take(key.id, per_minute)
-        except errors.OverloadedError as error:
+        except OverloadedError as error:
             self._service.telemetry.take(Shed("request", "rate"))
             return errors.response_of(error)
         return None

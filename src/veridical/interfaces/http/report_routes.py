@@ -76,7 +76,7 @@ def _marks(report: Report, service: Service) -> dict[str, dict[str, Any]]:
     except VeridicalError as error:
         service.failed("feedback", error)
         return {}
-    return {m.claim: {"right": m.right, "actual": m.actual, "comment": m.comment} for m in found}
+    return {m.claim_id: {"right": m.right, "actual": m.actual, "comment": m.comment} for m in found}
 
 
 @page_routes.post(

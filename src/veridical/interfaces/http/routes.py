@@ -15,7 +15,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import AfterValidator
 
 from veridical.core.sources import as_sources
-from veridical.core.types import Source, ensure_text
+from veridical.core.types import ensure_text
 from veridical.errors import InputError, StoreError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
@@ -65,15 +65,6 @@ def _policy(service: Service, given: PolicySettings | None) -> Policy:
     return service.policy(None if given is None else given.model_dump(exclude_unset=True))
 
 
-def _sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `SourcesIn`
-    """Return sources in a shape that the verifier takes."""
-    if given is None or isinstance(given, dict):
-        return given
-    return [
-        each if isinstance(each, str) else Source(each.id, each.text, each.name) for each in given
-    ]
-
-
 # --- checking --------------------------------------------------------------------------------
 
 
@@ -102,7 +93,7 @@ def _checking(
     return partial(
         service.check,
         body.answer,
-        _sources(body.sources),
+        schemas.plain_sources(body.sources),
         body.question,
         policy=_policy(service, body.policy),
         **hearing,
@@ -163,7 +154,7 @@ def _ensure_checkable(body: schemas.CheckIn) -> None:
     ensure_text(body.answer, "the answer")
     if body.question is not None:
         ensure_text(body.question, "the question")
-    as_sources(_sources(body.sources))
+    as_sources(schemas.plain_sources(body.sources))
 
 
 @checks.post(
@@ -182,7 +173,7 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
     work = partial(
         service.verify,
         body.claim,
-        _sources(body.sources),
+        schemas.plain_sources(body.sources),
         body.question,
         cites=body.cites,
         policy=policy,
@@ -250,7 +241,7 @@ async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
         auditing.audit,
         trace,
         service.verifier,
-        sources=_sources(body.sources),
+        sources=schemas.plain_sources(body.sources),
         policy=_policy(service, body.policy),
         executor=auditing.AnswerDeriver(service.backend, service.text_model) if wanted else None,
     )
@@ -295,7 +286,7 @@ async def convert_report(body: schemas.ReportIn, *, name: FormatName = "json") -
 def _converted(body: schemas.ReportIn, form: ReportFormat) -> Response:
     from veridical.pipeline.reports.parsing import from_document
 
-    sources = {} if body.sources is None else as_sources(_sources(body.sources))
+    sources = {} if body.sources is None else as_sources(schemas.plain_sources(body.sources))
     report = from_document(body.report, body.answer or "", sources, body.question)
     return _rendered(report, form)
 
@@ -359,12 +350,12 @@ async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
     from veridical.memory import FactOutcome
     from veridical.memory.documents import remembered_document
 
-    about = [each if isinstance(each, str) else (each.role, each.name) for each in body.about]
+    entities = [each if isinstance(each, str) else (each.role, each.name) for each in body.entities]
     work = partial(
         service.remember,
         body.text,
-        _sources(body.sources),
-        about=about,
+        schemas.plain_sources(body.sources),
+        entities=entities,
         relation=body.relation,
         confidence=body.confidence,
         tier=body.tier,
@@ -393,7 +384,7 @@ async def recall(
     from veridical.memory.documents import facts_document
 
     def find() -> dict[str, Any]:
-        found = service.memory.facts(text=text, entity=entity or (), limit=limit)
+        found = service.memory.facts(text=text, entities=entity or (), limit=limit)
         return facts_document(found)
 
     return _json(await anyio.to_thread.run_sync(find))

@@ -15,6 +15,7 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.types import Source
 from veridical.settings.blocks import PolicySettings
 
 Text = Annotated[StrictStr, Field(min_length=1)]
@@ -44,6 +45,17 @@ SourcesIn = Annotated[
         min_length=1,
     ),
 ]
+
+
+def plain_sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `SourcesIn`
+    """Return sources in a shape that the verifier takes."""
+    if given is None or isinstance(given, dict):
+        return given
+    return [
+        each if isinstance(each, str) else Source(each.id, each.text, each.name) for each in given
+    ]
+
+
 PolicyIn = Annotated[
     PolicySettings | None,
     Field(description="Thresholds and limits for this request; what is left out is configured."),
@@ -186,14 +198,14 @@ class FactIn(Body):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"text": "The bridge has eight lanes.", "sources": _SOURCES, "about": ["bridge"]}
+                {"text": "The bridge has eight lanes.", "sources": _SOURCES, "entities": ["bridge"]}
             ]
         }
     )
 
     text: Text = Field(description="One assertion.")
     sources: SourcesIn | None = None
-    about: list[EntityIn | Id] = Field(
+    entities: list[EntityIn | Id] = Field(
         default=[], max_length=100, description="Entities that it is about."
     )
     relation: Id | None = Field(default=None, description="How the entities are related.")

@@ -16,8 +16,13 @@ from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.auth import Keyring
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
-from veridical.interfaces.http.errors import OverloadedError
-from veridical.interfaces.http.limits import Kind, RateLimiter, RequestQueue, SharedRateLimiter
+from veridical.interfaces.http.limits import (
+    Kind,
+    OverloadedError,
+    RateLimiter,
+    RequestQueue,
+    SharedRateLimiter,
+)
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
@@ -26,6 +31,7 @@ from veridical.telemetry import (
     Shed,
     Telemetry,
     checked,
+    fact_decided,
     failure,
     verified,
 )
@@ -90,8 +96,7 @@ class Service:
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
         """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
-        same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
-        if given or same or not self.settings.proxy.upstream_url:
+        if given or named == self.settings.backend or not self.settings.proxy.upstream_url:
             return None
         return Runtime(named, settings=self.settings, operation="output")
 
@@ -293,16 +298,7 @@ class Service:
         started = perf_counter()
         memory = await anyio.to_thread.run_sync(lambda: self.memory)
         done = await memory.aremember(text, sources, **about)
-        refusal = getattr(done.error, "status", None)
-        self.telemetry.take(
-            FactDecided(
-                done.outcome.value,
-                done.reason,
-                None if refusal is None else str(refusal),
-                perf_counter() - started,
-                done.pending,
-            )
-        )
+        self.telemetry.take(fact_decided(done, perf_counter() - started))
         return done
 
     def failed(self, where: str, error: BaseException) -> None:

@@ -61,17 +61,17 @@ class Output(BaseModel):
 class EvidenceAnswer(Output):
     """A place in a source, in code points, and its relation to the claim."""
 
-    source: Cut
-    start: int
-    end: int
+    source: Cut = Field(description="The id of the source.")
+    start: int = Field(description="Offset of the first character in the source, from 0.")
+    end: int = Field(description="Offset behind the last character.")
     role: str = Field(description="supports, contradicts or nearest")
-    text: Cut
+    text: Cut = Field(description="The words of the source.")
 
 
 class ClaimAnswer(Output):
     """The verdict on one claim."""
 
-    text: Cut
+    text: Cut = Field(description="The claim, as it stands in the answer.")
     status: str = Field(
         description=" ".join(f"{status}: {row.meaning}" for status, row in STATUS_TABLE.items())
     )
@@ -81,16 +81,27 @@ class ClaimAnswer(Output):
         "before you do"
     )
     probability_right: Number | None = Field(
-        description="P(the verdict is right); null where there is none."
+        description="Probability from 0 to 1 that the verdict is right; null where it is unknown."
     )
     rule: str = Field(description="What decided.")
-    p1: Number | None = Field(description="P(claim | evidence); null if not measured.")
-    p0: Number | None = Field(description="The same without the cited evidence.")
-    gap_bits: Number | None = Field(description="Bits of evidence that are missing.")
+    p1: Number | None = Field(
+        description="Probability from 0 to 1 that the evidence supports the claim; null: not "
+        "measured."
+    )
+    p0: Number | None = Field(
+        description="The same probability with the cited evidence removed. Near p1: the evidence "
+        "made no difference."
+    )
+    budget_gap_bits: Number | None = Field(
+        description="Bits of information that the claim needs at its confidence, less those that "
+        "the evidence adds. Above 0: evidence is missing; null: not measured."
+    )
     unmeasured: str | None = Field(description="Why there is no p1.")
     phantom_citations: Names = Field(description="Cited ids that do not exist.")
-    evidence: list[EvidenceAnswer] = Field(max_length=MOST_PIECES)
-    do: str | None = Field(description="What to do about it.")
+    evidence: list[EvidenceAnswer] = Field(
+        max_length=MOST_PIECES, description="The places that decided, or the nearest ones."
+    )
+    suggested_action: str | None = Field(description="What to do about it.")
 
 
 class CheckAnswer(Output):
@@ -99,26 +110,29 @@ class CheckAnswer(Output):
     outcome: str = Field(
         description="grounded, flagged, undetermined or nothing_to_check; only grounded is a pass"
     )
-    claims_checked: int
-    claims_flagged: int
+    claims_checked: int = Field(description="Claims that were verified, of all in the answer.")
+    claims_flagged: int = Field(description="Those that did not come out as supported.")
     claims_flagged_surely: int = Field(description="Those of which the verdict is sure.")
-    claims_failing: int = Field(description="Those that fail under fail_on: correct them.")
-    claims_undetermined: int
+    failing: int = Field(description="Those that fail under fail_on: correct them.")
+    claims_undetermined: int = Field(description="Those that could not be measured.")
     probability_grounded: Number | None = Field(
-        description="P(every checked claim is supported); null if that is unknown."
+        description="Probability from 0 to 1 that every checked claim is supported; null: unknown."
     )
-    claims: list[ClaimAnswer] = Field(max_length=MOST_CLAIMS)
-    claims_left_out: int = Field(description="Claims that are not shown here.")
+    claims: list[ClaimAnswer] = Field(
+        max_length=MOST_CLAIMS, description="The verdicts, those to be corrected first."
+    )
+    claims_not_shown: int = Field(description="Claims that are not shown here.")
 
 
 class QuoteAnswer(Output):
     """Place of a quote, in code points of the source; null if it is not there."""
 
     number: int = Field(description="Which of the quotes that were handed in, from 1.")
-    accepted: bool
+    key: str | None = Field(description="The key it was handed in under, if there was one.")
+    accepted: bool = Field(description="Whether it is there and, if strict, has no caveat.")
     reason: str | None = Field(description="Why it was rejected.")
-    start: int | None
-    end: int | None
+    start: int | None = Field(description="Offset of its first character, from 0.")
+    end: int | None = Field(description="Offset behind its last character.")
     grade: str | None = Field(description="exact, whitespace, typography, case or fuzzy")
     caveats: list[str] = Field(description="Why it may mislead although it is there.")
 
@@ -126,20 +140,20 @@ class QuoteAnswer(Output):
 class QuotesAnswer(Output):
     """Result of `ground_quotes`."""
 
-    accepted: int
-    rejected: int
-    quotes: list[QuoteAnswer]
+    accepted: int = Field(description="How many quotes are accepted.")
+    rejected: int = Field(description="How many are not.")
+    quotes: list[QuoteAnswer] = Field(description="One result for each quote, in order.")
 
 
 class AuditedStep(Output):
     """The label of one step."""
 
-    id: str
+    id: str = Field(description="The id of the step.")
     label: str | None = Field(
         description="ENTAILED, CONTRADICTED, NOT_IN_CONTEXT or UNVERIFIABLE; null: not measured"
     )
-    rule: str
-    text: Cut
+    rule: str = Field(description="What decided.")
+    text: Cut = Field(description="What the step asserts.")
     wrong_citations: Names = Field(description="Citations of later steps, of itself, of nothing.")
 
 
@@ -147,43 +161,43 @@ class Audited(Output):
     """Result of `audit_trace`."""
 
     soundness: str | None = Field(description="VALID, WARNING, INVALID or UNAUDITABLE")
-    rule: str | None
+    rule: str | None = Field(description="What decided the soundness.")
     first_error: str | None = Field(description="The first step that does not hold.")
     undetermined: int = Field(description="Steps that could not be measured.")
-    answer: str | None = Field(
+    post_hoc: str | None = Field(
         description="derivable, not_derivable, derives_something_else, undetermined; "
         "null if there was no answer"
     )
-    steps: list[AuditedStep]
+    steps: list[AuditedStep] = Field(description="The steps, in order.")
 
 
 class Remembering(Output):
     """Result of `remember`."""
 
     outcome: str = Field(description="stored, queued, rejected or failed")
-    reason: str
+    reason: str = Field(description="Why, in words.")
     confidence: Number = Field(description="What is left of the stated confidence, from 0 to 1.")
-    id: str | None = Field(description="The id of the fact; null if it was not stored.")
-    waits: bool = Field(description="Whether it waits to be verified again.")
-    contradicts: Names = Field(description="Ids of remembered facts that contradict it.")
+    fact_id: str | None = Field(description="The id of the fact; null if it was not stored.")
+    pending: bool = Field(description="Whether it waits to be verified again.")
+    conflicts: Names = Field(description="Ids of remembered facts that contradict it.")
 
 
 class RecalledFact(Output):
     """One fact."""
 
-    id: str
-    text: Cut
-    state: str
-    confidence: Number
-    about: Names
-    sources: Names
-    created: str
+    id: str = Field(description="Its id.")
+    text: Cut = Field(description="The fact.")
+    state: str = Field(description="verified, unverified or rejected")
+    confidence: Number = Field(description="How sure it is, from 0 to 1, after verification.")
+    entities: Names = Field(description="Names that it is about.")
+    sources: Names = Field(description="Ids of the sources it was verified against.")
+    created: str = Field(description="When it was stored, ISO 8601.")
 
 
 class Recalled(Output):
     """Result of `recall`."""
 
-    facts: list[RecalledFact]
+    facts: list[RecalledFact] = Field(description="The facts, newest or best first.")
     more: bool = Field(description="Whether there may be more than these.")
 
 
@@ -199,11 +213,11 @@ def checked(report: Report) -> CheckAnswer:
         claims_checked=report.summary.claims_checked,
         claims_flagged=len(report.flagged),
         claims_flagged_surely=report.summary.flagged.sure,
-        claims_failing=len(report.failing),
+        failing=len(report.failing),
         claims_undetermined=report.summary.by_status.get(Status.UNDETERMINED, 0),
         probability_grounded=report.summary.probability_grounded,
         claims=[claim(verdict) for verdict in shown],
-        claims_left_out=len(urgent) - len(shown),
+        claims_not_shown=len(urgent) - len(shown),
     )
 
 
@@ -228,17 +242,17 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         rule=verdict.rule,
         p1=supported_probability(verdict.p1),
         p0=supported_probability(verdict.p0),
-        gap_bits=verdict.budget.gap_bits,
+        budget_gap_bits=verdict.budget.budget_gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
         evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
-        do=_do(verdict),
+        suggested_action=_action(verdict),
     )
 
 
-def _do(verdict: Verdict) -> str | None:
+def _action(verdict: Verdict) -> str | None:
     """Return the action for a claim; for an unsure one, to look first."""
-    action = row_of(verdict).action
+    action = row_of(verdict).suggested_action
     if not verdict.please_look:
         return action
     look = "Not sure: look at the evidence yourself"
@@ -254,19 +268,23 @@ def _evidence(piece: EvidenceSpan) -> EvidenceAnswer:
     return EvidenceAnswer(source=piece.source, role=piece.role.value, text=piece.text, **place)
 
 
-def grounded(matches: Sequence[QuoteMatch]) -> QuotesAnswer:
-    """Return the places of quotes; the caller knows the quotes themselves."""
+def grounded(matches: Sequence[QuoteMatch], keys: Sequence[str | None]) -> QuotesAnswer:
+    """Return the places of quotes, with their keys; the caller knows the quotes themselves."""
     accepted = sum(match.accepted for match in matches)
     return QuotesAnswer(
         accepted=accepted,
         rejected=len(matches) - accepted,
-        quotes=[_quote(number, match) for number, match in enumerate(matches, start=1)],
+        quotes=[
+            _quote(number, key, match)
+            for number, (key, match) in enumerate(zip(keys, matches, strict=True), start=1)
+        ],
     )
 
 
-def _quote(number: int, match: QuoteMatch) -> QuoteAnswer:
+def _quote(number: int, key: str | None, match: QuoteMatch) -> QuoteAnswer:
     return QuoteAnswer(
         number=number,
+        key=key,
         accepted=match.accepted,
         reason=match.reason,
         start=match.start,
@@ -284,7 +302,7 @@ def audited(audit: TraceAudit) -> Audited:
         rule=None if overall is None else overall.rule,
         first_error=None if first is None else first.id,
         undetermined=audit.undetermined,
-        answer=None if post_hoc is None else post_hoc.verdict.value,
+        post_hoc=None if post_hoc is None else post_hoc.verdict.value,
         steps=[
             AuditedStep(
                 id=step.id,
@@ -304,9 +322,9 @@ def remembering(done: RememberResult) -> Remembering:
         outcome=done.outcome.value,
         reason=done.reason,
         confidence=float(done.confidence),
-        id=None if done.fact is None else done.fact.id,
-        waits=done.pending,
-        contradicts=[conflict.fact for conflict in done.conflicts][:MOST_NAMES],
+        fact_id=None if done.fact is None else done.fact.id,
+        pending=done.pending,
+        conflicts=[conflict.fact_id for conflict in done.conflicts][:MOST_NAMES],
     )
 
 
@@ -322,7 +340,7 @@ def _fact(fact: Fact) -> RecalledFact:
         text=fact.text,
         state=fact.state.value,
         confidence=float(fact.confidence),
-        about=list(fact.entities[:MOST_NAMES]),
+        entities=list(fact.entities[:MOST_NAMES]),
         sources=sources[:MOST_NAMES],
         created=fact.created.isoformat(),
     )

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AllowInfNan, BaseModel, ConfigDict, Field
 
+from veridical.interfaces.http.schemas import Id, SourceIn
+
 MOST_QUOTES = 200
 MOST_STEPS = 200
 MOST_FACTS = 50
@@ -13,10 +15,11 @@ MOST_FACTS = 50
 Text = Annotated[str, Field(min_length=1)]
 Probability = Annotated[float, AllowInfNan(False), Field(ge=0, le=1)]
 Sources = Annotated[
-    dict[str, str],
+    dict[Id, str] | list[SourceIn | Text],
     Field(
         min_length=1,
-        description="The evidence: texts by id. Texts cite them by these ids, as in [S1].",
+        description="The evidence: texts by id, a list of {id, text}, or a list of texts, which "
+        "are numbered from 1. Texts cite them by these ids, as in [S1].",
         examples=[{"S1": "The bridge opened in 1998. It carries eight lanes."}],
     ),
 ]
@@ -68,13 +71,14 @@ class VerifyClaim(Arguments):
 class GroundQuotes(Arguments):
     """Arguments of `ground_quotes`."""
 
-    quotes: list[str] = Field(
+    quotes: list[str] | dict[Id, list[str]] = Field(
         min_length=1,
         max_length=MOST_QUOTES,
-        description="Passages that are said to stand in the source.",
+        description="Passages that are said to stand in the transcript, as a list, or as lists by "
+        "a key of yours.",
         examples=[["It carries eight lanes."]],
     )
-    source: Text = Field(
+    transcript: Text = Field(
         description="The text that they are said to stand in.",
         examples=["The bridge opened in 1998. It carries eight lanes."],
     )
@@ -91,6 +95,7 @@ class StepArgument(Arguments):
     """One step of a chain of reasoning."""
 
     claim: Text = Field(description="What the step asserts.")
+    id: Id | None = Field(default=None, description="Its id; left out, step1, step2, ...")
     cites: list[str] | None = Field(
         default=None,
         description="What it rests on: ids of sources, or of earlier steps (step1, step2, ...).",
@@ -100,10 +105,10 @@ class StepArgument(Arguments):
 class AuditTrace(Arguments):
     """Arguments of `audit_trace`."""
 
-    steps: list[StepArgument] = Field(
+    steps: list[StepArgument | Text] = Field(
         min_length=1,
         max_length=MOST_STEPS,
-        description="The steps, in order.",
+        description="The steps, in order: texts, or objects with what a step cites.",
         examples=[[{"claim": "The bridge carries eight lanes.", "cites": ["S1"]}]],
     )
     sources: Sources
@@ -116,12 +121,12 @@ class AuditTrace(Arguments):
 class Remember(Arguments):
     """Arguments of `remember`."""
 
-    fact: Text = Field(
+    text: Text = Field(
         description="One assertion, a whole sentence that can be read on its own.",
         examples=["The bridge carries eight lanes."],
     )
     sources: Sources
-    about: list[str] = Field(
+    entities: list[str] = Field(
         default_factory=list, description="What it is about: names.", examples=[["bridge"]]
     )
     confidence: Probability | None = Field(
@@ -135,10 +140,10 @@ class Remember(Arguments):
 class Recall(Arguments):
     """Arguments of `recall`."""
 
-    words: str | None = Field(
+    text: str | None = Field(
         default=None, description="Words that a fact has, all of them.", examples=["bridge lanes"]
     )
-    about: list[str] = Field(
+    entities: list[str] = Field(
         default_factory=list, description="Names that it is about, all of them."
     )
     limit: int = Field(default=10, ge=1, le=MOST_FACTS, description="At most so many facts.")

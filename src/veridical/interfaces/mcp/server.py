@@ -11,6 +11,7 @@ from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
 from veridical.errors import VeridicalError
+from veridical.interfaces.mcp.progress import Progress, notifications
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,7 +49,8 @@ def build_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
             return _failed(f"there is no such tool; there are {', '.join(by_name)}")
         if not _allowed(context, tool):
             return _failed(f"this key does not allow {tool.name}: it lacks the scope {tool.scope}")
-        return await _called(tool, params.arguments or {})
+        async with notifications(context.session) as progress:
+            return await _called(tool, params.arguments or {}, progress)
 
     return Server(
         NAME,
@@ -83,9 +85,9 @@ def _allowed(context: Any, tool: Tool) -> bool:  # noqa: ANN401 -- see `Context`
     return key is not None and bool(key.allows(tool.scope))
 
 
-async def _called(tool: Tool, given: Mapping[str, Any]) -> types.CallToolResult:
+async def _called(tool: Tool, given: Mapping[str, Any], progress: Progress) -> types.CallToolResult:
     try:
-        found = await tool.call(tool.arguments.model_validate(dict(given)))
+        found = await tool.call(tool.arguments.model_validate(dict(given)), progress)
     except ValidationError as error:
         return _failed(_problems(error))
     except VeridicalError as error:

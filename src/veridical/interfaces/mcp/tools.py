@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 import anyio.to_thread
 
 from veridical.audit import auditing
+from veridical.interfaces.http.schemas import plain_sources
 from veridical.interfaces.mcp import answers, arguments
+from veridical.interfaces.mcp.progress import Progress
 from veridical.quotes.grounding import ground_quotes
+from veridical.telemetry import (
+    LogSink,
+    Telemetry,
+    audited,
+    checked,
+    fact_decided,
+    quoted,
+    verified,
+)
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
     from veridical.core.ports import Backend
     from veridical.memory import Memory
     from veridical.settings import Settings
+    from veridical.telemetry import Sink
 
-Call: TypeAlias = Callable[[Any], Awaitable[answers.Output]]
+Call: TypeAlias = Callable[[Any, Progress], Awaitable[answers.Output]]
 CHECK, MEMORY = "check", "memory"
 
 
@@ -44,7 +58,10 @@ class Tool:
 class Toolbox:
     """Implementation of the tools; close it at the end. Errors are those of the library."""
 
-    def __init__(self, settings: Settings, *, backend: Backend | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
+    ) -> None:
+        self._telemetry = Telemetry([LogSink(), *sinks])
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
@@ -108,63 +125,102 @@ class Toolbox:
 
     # --- the tools ---------------------------------------------------------------------------
 
-    async def check(self, given: arguments.Check) -> answers.CheckAnswer:
+    async def check(
+        self, given: arguments.Check, progress: Progress | None = None
+    ) -> answers.CheckAnswer:
         """Check an answer."""
         policy = self._verifier.policy
         if given.fail_on is not None:
             policy = replace(policy, fail_on=given.fail_on)
         report = await self._verifier.check(
-            given.answer, given.sources, given.question, policy=policy
+            given.answer,
+            plain_sources(given.sources),
+            given.question,
+            policy=policy,
+            progress=progress,
+            watcher=self._telemetry,
         )
+        self._telemetry.take(checked(report))
         return answers.checked(report)
 
-    async def verify_claim(self, given: arguments.VerifyClaim) -> answers.ClaimAnswer:
+    async def verify_claim(
+        self, given: arguments.VerifyClaim, _progress: Progress
+    ) -> answers.ClaimAnswer:
         """Verify a claim."""
+        started = perf_counter()
         policy = replace(self._verifier.policy, target_confidence=given.confidence)
         verdict = await self._verifier.verify(
-            given.claim, given.sources, given.question, cites=given.cites, policy=policy
+            given.claim,
+            plain_sources(given.sources),
+            given.question,
+            cites=given.cites,
+            policy=policy,
         )
+        seconds = perf_counter() - started
+        self._telemetry.take(verified(verdict, self._parts.backend.info, seconds))
         return answers.claim(verdict)
 
-    async def ground_quotes(self, given: arguments.GroundQuotes) -> answers.QuotesAnswer:
+    async def ground_quotes(
+        self, given: arguments.GroundQuotes, _progress: Progress
+    ) -> answers.QuotesAnswer:
         """Look quotes up."""
-        speaker = tuple(given.speaker) or None
+        started = perf_counter()
+        by_key = given.quotes if isinstance(given.quotes, dict) else {None: given.quotes}
+        keys = [key for key, quotes in by_key.items() for _ in quotes]
         look = partial(
-            ground_quotes, given.quotes, given.source, strict=given.strict, speaker=speaker
+            ground_quotes,
+            [*chain.from_iterable(by_key.values())],
+            given.transcript,
+            strict=given.strict,
+            speaker=tuple(given.speaker) or None,
         )
-        return answers.grounded(await anyio.to_thread.run_sync(look))
+        matches = await anyio.to_thread.run_sync(look)
+        self._telemetry.take(quoted(matches, perf_counter() - started))
+        return answers.grounded(matches, keys)
 
-    async def audit_trace(self, given: arguments.AuditTrace) -> answers.Audited:
+    async def audit_trace(
+        self, given: arguments.AuditTrace, progress: Progress | None = None
+    ) -> answers.Audited:
         """Audit a trace."""
-        steps = [step.model_dump(exclude_none=True) for step in given.steps]
+        started = perf_counter()
+        steps = [
+            step if isinstance(step, str) else step.model_dump(exclude_none=True)
+            for step in given.steps
+        ]
         trace = replace(auditing.parse_trace(steps), question=given.question, answer=given.answer)
         parts = self._parts
         wanted = parts.settings.hallucination.trace_auditing.check_post_hoc
         audit = await auditing.audit(
             trace,
             self._verifier,
-            sources=given.sources,
+            sources=plain_sources(given.sources),
             executor=auditing.AnswerDeriver(parts.backend, parts.model) if wanted else None,
+            progress=progress,
         )
+        self._telemetry.take(audited(audit, perf_counter() - started))
         return answers.audited(audit)
 
-    async def remember(self, given: arguments.Remember) -> answers.Remembering:
+    async def remember(self, given: arguments.Remember, _progress: Progress) -> answers.Remembering:
         """Remember a fact; it is verified first, whatever else stores facts unverified."""
+        started = perf_counter()
         memory = await self._opened()
         done = await memory.aremember(
-            given.fact,
-            given.sources,
-            about=given.about,
+            given.text,
+            plain_sources(given.sources),
+            entities=given.entities,
             confidence=given.confidence,
             tier=given.tier,
         )
+        self._telemetry.take(fact_decided(done, perf_counter() - started))
         return answers.remembering(done)
 
-    async def recall(self, given: arguments.Recall) -> answers.Recalled:
+    async def recall(self, given: arguments.Recall, _progress: Progress) -> answers.Recalled:
         """Recall facts."""
         memory = await self._opened()
         # One more than is shown: are there more?
-        find = partial(memory.facts, text=given.words, entity=given.about, limit=given.limit + 1)
+        find = partial(
+            memory.facts, text=given.text, entities=given.entities, limit=given.limit + 1
+        )
         return answers.recalled(await anyio.to_thread.run_sync(find), given.limit)
 
     async def _opened(self) -> Memory:
@@ -191,7 +247,7 @@ _CHECK = _described(
     " say and what to do: correct those that are sure, and check again; of those that are unsure,"
     " read the evidence yourself first. An outcome of undetermined or"
     " nothing_to_check is not a pass."
-    f" At most {answers.MOST_CLAIMS} claims are shown; claims_left_out counts the others.",
+    f" At most {answers.MOST_CLAIMS} claims are shown; claims_not_shown counts the others.",
     arguments.Check,
 )
 _VERIFY = _described(

@@ -13,23 +13,22 @@ import uvicorn
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
 
-from veridical.interfaces.http.auth import ANYONE, Keyring, ensure_guarded, is_loopback
+from veridical.interfaces.http.auth import Keyring, ensure_guarded, is_loopback
 from veridical.interfaces.listening import listen_at
+from veridical.interfaces.mcp.door import Door
 from veridical.interfaces.mcp.line_repair import repair_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from mcp.server.lowlevel import Server
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from veridical.settings.service_blocks import ServerSettings
+    from veridical.telemetry.prometheus import PrometheusSink
 
 PATH = "/mcp"
-KEY_HEADER = "x-veridical-key"
 INTERRUPTED = 130
 _HERE = ("127.0.0.1", "localhost", "[::1]")
 
@@ -61,14 +60,18 @@ async def _stdio(server: Server[Any]) -> None:
 
 
 def run_http(
-    server: Server[Any], settings: ServerSettings, *, listening: Callable[[str], object]
+    server: Server[Any],
+    settings: ServerSettings,
+    metrics: PrometheusSink,
+    *,
+    listening: Callable[[str], object],
 ) -> None:
     """Serve HTTP until told to end; `listening` is called with the address.
 
     `ConfigurationError` if others could reach a server that asks for no key, or if the address
     cannot be had.
     """
-    app = http_app(server, settings)
+    app = http_app(server, settings, metrics)
     opened = listen_at(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
@@ -78,17 +81,16 @@ def run_http(
     anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
 
 
-def http_app(server: Server[Any], settings: ServerSettings) -> ASGIApp:
+def http_app(server: Server[Any], settings: ServerSettings, metrics: PrometheusSink) -> ASGIApp:
     """Return the server as an ASGI app, behind its keys; errors are those of `run_http`."""
     keyring = Keyring(settings.keys, settings.api_key)
     ensure_guarded(settings.host, keyring)
-    origins = settings.origins or []
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=settings.max_request_bytes,
-        transport_security=_security(settings.host, origins),
+        transport_security=_security(settings.host, settings.origins or ()),
     )
-    return _Door(app, keyring, origins)
+    return Door(app, keyring, settings, metrics)
 
 
 def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
@@ -102,36 +104,3 @@ def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:
         allowed_hosts=[f"{name}:*" for name in _HERE],
         allowed_origins=[*(f"http://{name}:*" for name in _HERE), *origins],
     )
-
-
-class _Door:
-    """ASGI middleware that requires an API key, if there are keys, and a known origin of pages."""
-
-    def __init__(self, app: ASGIApp, keyring: Keyring, origins: Collection[str]) -> None:
-        self._app = app
-        self._keyring = keyring
-        self._origins = frozenset(origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refused = self._refused(scope)
-            if refused is not None:
-                await refused(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
-        headers = Headers(scope=scope)
-        if self._keyring.open:
-            scope.setdefault("state", {})["key"] = ANYONE
-            return None  # of this machine only: hosts and origins are looked at further in
-        if "origin" in headers and headers["origin"] not in self._origins:
-            return PlainTextResponse("this origin is not allowed", 403)
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
-        key = self._keyring.find(given.strip()) if given else None
-        if key is None:
-            challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-            return PlainTextResponse("no key that is known", 401, challenge)
-        scope.setdefault("state", {})["key"] = key
-        return None

@@ -24,9 +24,9 @@ def budget(target: float, p0: Measurement, p1: Measurement) -> Budget:
         target=target,
         required_bits=required_bits(target, p0.supported),
         observed_bits=observed_bits(p1.supported, p0.supported),
-        gap_bits=gap,
-        gap_interval=interval,
-        justified=_justified(interval),
+        budget_gap_bits=gap,
+        gap_interval_bits=interval,
+        confidence_justified=_justified(interval),
     )
 
 

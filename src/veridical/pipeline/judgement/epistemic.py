@@ -45,10 +45,10 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         claim_text=claim.text,
         evidence_ids=tuple(dict.fromkeys(cited or [span.source for span in verdict.evidence])),
         evidence_support=support,
-        evidence_dependence=verdict.dependence,
+        evidence_dependence=verdict.evidence_dependence,
         consistency_score=None if consistency is None else consistency.value,
-        confidence_justified=budget.justified,
-        evidence_gap_bits=budget.gap_bits,
+        confidence_justified=budget.confidence_justified,
+        evidence_gap_bits=budget.budget_gap_bits,
         is_flagged=verdict.flagged,
         flag_reason=_flag_reason(verdict),
         status=verdict.status,
@@ -59,7 +59,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         p1=support,
         required_bits=budget.required_bits,
         observed_bits=budget.observed_bits,
-        budget_gap=budget.gap_bits,
+        budget_gap=budget.budget_gap_bits,
         notes=verdict.notes,
         evidence=verdict.evidence,
         unmeasured=verdict.p1.reason.value if isinstance(verdict.p1, Unmeasured) else None,
@@ -80,17 +80,17 @@ def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
     A supported claim has one if it is above the policy's `gap_threshold_bits`: its evidence covers
     only a part of its content.
     """
-    row, bits = row_of(verdict), verdict.budget.gap_bits
+    row, bits = row_of(verdict), verdict.budget.budget_gap_bits
     if row.gap_type is None and verdict.is_critical(policy.gap_threshold_bits):
-        row = replace(row, gap_type="partial_support", action=NOT_CARRIED)
-    if row.gap_type is None or row.action is None:
+        row = replace(row, gap_type="partial_support", suggested_action=NOT_CARRIED)
+    if row.gap_type is None or row.suggested_action is None:
         return None
     return EpistemicGap(
         claim_id=verdict.claim.id,
         claim_text=verdict.claim.text,
         gap_type=row.gap_type,
         gap_bits=bits,
-        suggested_action=row.action,
+        suggested_action=row.suggested_action,
         severity=severity(row.gap_type, bits, policy),
         nearest=verdict.evidence,
     )

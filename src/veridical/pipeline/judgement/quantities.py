@@ -197,7 +197,7 @@ def _contradicted(verdict: Verdict, difference: QuantityDifference, other: Estim
         evidence=tuple(_as_opposing(span, difference) for span in verdict.evidence),
         p1=p1,
         budget=budget(verdict.budget.target, verdict.p0, p1),
-        dependence=dependence(verdict.p0, p1),
+        evidence_dependence=dependence(verdict.p0, p1),
         notes=tuple(note for note in verdict.notes if note is Note.PARTLY_SCORED),
     )
 

@@ -170,7 +170,7 @@ def _measured(verdict: Verdict, p1: Estimate, policy: Policy) -> Verdict:
         verdict,
         p1=p1,
         budget=budget(verdict.budget.target, verdict.p0, p1),
-        dependence=dependence(verdict.p0, p1),
+        evidence_dependence=dependence(verdict.p0, p1),
     )
     return noted(
         refined,

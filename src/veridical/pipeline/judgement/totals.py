@@ -42,7 +42,7 @@ def summarise(  # noqa: PLR0913 -- a keyword for each thing that is summed up
     checked = [verdict for verdict in verdicts if verdict.checked]
     skipped = Counter(str(v.claim.excluded or v.claim.skipped) for v in verdicts if not v.checked)
     counts = Counter(verdict.status for verdict in checked)
-    gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
+    gaps = [v.budget.budget_gap_bits for v in checked if v.budget.budget_gap_bits is not None]
     probabilities = [v.p1.supported for v in checked if isinstance(v.p1, Estimate)]
     summary = Summary(
         outcome=_outcome(checked),

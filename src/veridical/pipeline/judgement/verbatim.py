@@ -45,7 +45,7 @@ def stands_verbatim(
         rule="stands_verbatim",
         p1=p1,
         budget=budget(verdict.budget.target, verdict.p0, p1),
-        dependence=dependence(verdict.p0, p1),
+        evidence_dependence=dependence(verdict.p0, p1),
         parts=(),
     )
     found = scored(found, (reading.passage,), reading)

@@ -44,7 +44,7 @@ def judge_claim(
         p1=p1,
         p0=p0,
         budget=budget(policy.target_confidence if stated is None else stated, p0, p1),
-        dependence=dependence(p0, p1),
+        evidence_dependence=dependence(p0, p1),
         windows_total=binding.windows_total,
         taken=with_evidence.taken + without.taken,
     )
@@ -103,7 +103,7 @@ def _notes(
     if _independent(verdict, policy):
         yield Note.EVIDENCE_INDEPENDENT
     stated = verdict.claim.confidence is not None and verdict.claim.confidence.stated
-    if stated and verdict.budget.justified is False:
+    if stated and verdict.budget.confidence_justified is False:
         yield Note.CONFIDENCE_NOT_JUSTIFIED
     if elsewhere and _misattributed(verdict, policy):
         yield Note.SUPPORTED_BY_UNCITED_SOURCE
@@ -115,8 +115,8 @@ def _independent(verdict: Verdict, policy: Policy) -> bool:
     """Return whether support is still there once the cited evidence is scrubbed."""
     return (
         verdict.status is Status.SUPPORTED
-        and verdict.dependence is not None
-        and verdict.dependence < policy.dependence_threshold
+        and verdict.evidence_dependence is not None
+        and verdict.evidence_dependence < policy.dependence_threshold
     )
 
 

@@ -171,23 +171,23 @@ def _judged(verdict: Verdict) -> Document:
         "probability_right": number(verdict.probability_right),
         "notes": [note.value for note in verdict.notes],
         "gap_type": words.gap_type,
-        "suggested_action": words.action,
+        "suggested_action": words.suggested_action,
     }
 
 
 def _measured(verdict: Verdict) -> Document:
     budget = verdict.budget
-    gap = budget.gap_interval
+    gap = budget.gap_interval_bits
     return {
         "p1": _measurement(verdict.p1, asked=verdict.claim.verifiable),
         "p0": _measurement(verdict.p0, asked=verdict.claim.verifiable),
         "target": number(budget.target),
         "required_bits": number(budget.required_bits),
         "observed_bits": number(budget.observed_bits),
-        "budget_gap_bits": number(budget.gap_bits),
+        "budget_gap_bits": number(budget.budget_gap_bits),
         "gap_interval_bits": {"low": number(gap.low), "high": number(gap.high)} if gap else None,
-        "confidence_justified": budget.justified,
-        "evidence_dependence": number(verdict.dependence),
+        "confidence_justified": budget.confidence_justified,
+        "evidence_dependence": number(verdict.evidence_dependence),
     }
 
 

@@ -113,7 +113,7 @@ class Layout:
             yield span.role.value, self._ink(f"{place}: “{cut(span.text, 2 * _SHOWN)}”")
         for note in claim.notes:
             yield "note", self._ink(phrases.NOTES[note])
-        if verdict is not None and (action := row_of(verdict).action):
+        if verdict is not None and (action := row_of(verdict).suggested_action):
             yield "do", self._ink(action, "italic")
 
     # --- parts -------------------------------------------------------------------------------

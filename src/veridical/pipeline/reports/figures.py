@@ -76,29 +76,29 @@ def rest(measurement: Measurement) -> str:
 def bits(budget: Budget) -> str:
     """Return the information budget in words: required and observed bits, and the gap."""
     target = f"target {probability(budget.target)}"
-    if budget.gap_bits is None:
+    if budget.budget_gap_bits is None:
         return f"{target}; no budget: p1 or p0 was not measured"
     paid = f"required {_plain(budget.required_bits)}, observed {signed(budget.observed_bits)}"
-    return f"{target}; {paid}, gap {gap(budget)}, {_JUSTIFIED[budget.justified]}"
+    return f"{target}; {paid}, gap {gap(budget)}, {_JUSTIFIED[budget.confidence_justified]}"
 
 
 def budget_rows(budget: Budget) -> tuple[tuple[str, str], ...]:
     """Return the information budget as names and values, in bits."""
-    if budget.gap_bits is None:
+    if budget.budget_gap_bits is None:
         return (("Gap", "unknown: p1 or p0 was not measured"),)
     return (
         ("Required", f"{_plain(budget.required_bits)} to reach {probability(budget.target)}"),
         ("Observed", signed(budget.observed_bits)),
-        ("Gap", f"{gap(budget)}, {_JUSTIFIED[budget.justified]}"),
+        ("Gap", f"{gap(budget)}, {_JUSTIFIED[budget.confidence_justified]}"),
     )
 
 
 def gap(budget: Budget) -> str:
     """Return the gap in bits with its interval, or a dash where it is unknown."""
-    interval = budget.gap_interval
+    interval = budget.gap_interval_bits
     if interval is None or interval.low == interval.high:
-        return signed(budget.gap_bits)
-    return f"{signed(budget.gap_bits)} [{signed(interval.low)}, {signed(interval.high)}]"
+        return signed(budget.budget_gap_bits)
+    return f"{signed(budget.budget_gap_bits)} [{signed(interval.low)}, {signed(interval.high)}]"
 
 
 def signed(value: float | None) -> str:

@@ -93,7 +93,7 @@ def _details(verdict: Verdict) -> str:
     lines.append(f"verdict: {certainty(verdict)}")
     lines += [f"p1: {measured(verdict.p1)}", f"p0: {measured(verdict.p0)}"]
     lines += [f"bits: {bits(verdict.budget)}", *map(_evidence, verdict.evidence)]
-    if action := row_of(verdict).action:
+    if action := row_of(verdict).suggested_action:
         lines.append(f"do: {action}")
     return visible("\n".join(lines))
 
@@ -126,7 +126,7 @@ def _figures(verdict: Verdict) -> dict[str, str]:
         "certainty": verdict.certainty.value,
         "p1": _supported(verdict.p1),
         "p0": _supported(verdict.p0),
-        "budget_gap_bits": _figure(verdict.budget.gap_bits),
+        "budget_gap_bits": _figure(verdict.budget.budget_gap_bits),
     }
 
 

@@ -246,7 +246,7 @@ class _Builder:
             bits=figures.budget_rows(verdict.budget),
             belief=belief_meter(verdict),
             budget=bits_meter(verdict.budget),
-            action=row_of(verdict).action,
+            action=row_of(verdict).suggested_action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
             evidence=tuple(self._quotes(badge)),
@@ -314,8 +314,8 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
     if confidence is not None:
         how = "stated in the answer" if confidence.stated else "inferred from its wording"
         yield "Confidence", f"{figures.probability(confidence.value)}, {how}"
-    if verdict.dependence is not None:
-        yield "Evidence dependence", f"{verdict.dependence:.2f} of 1"
+    if verdict.evidence_dependence is not None:
+        yield "Evidence dependence", f"{verdict.evidence_dependence:.2f} of 1"
     if verdict.citations:
         yield "Cites", ", ".join(phrases.citation(cite) for cite in verdict.citations)
     if verdict.windows_total:

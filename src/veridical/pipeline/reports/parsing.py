@@ -150,7 +150,7 @@ def _verdict(node: _Object, backend: BackendInfo) -> Verdict:
         p1=_measurement(_get(node, "p1", dict), backend),
         p0=_measurement(_get(node, "p0", dict), backend),
         budget=_budget(node),
-        dependence=_get(node, "evidence_dependence", *_NUMBER),
+        evidence_dependence=_get(node, "evidence_dependence", *_NUMBER),
         notes=tuple(map(Note, _get(node, "notes", list))),
         evidence=tuple(map(_evidence, _get(node, "evidence", list))),
         parts=tuple(_part(one, backend) for one in _get(node, "parts", list)),
@@ -190,11 +190,11 @@ def _budget(node: _Object) -> Budget:
         target=_get(node, "target", int, float),
         required_bits=_get(node, "required_bits", *_NUMBER),
         observed_bits=_get(node, "observed_bits", *_NUMBER),
-        gap_bits=_get(node, "budget_gap_bits", *_NUMBER),
-        gap_interval=None
+        budget_gap_bits=_get(node, "budget_gap_bits", *_NUMBER),
+        gap_interval_bits=None
         if between is None
         else Interval(*(_get(between, key, int, float) for key in _ENDS)),
-        justified=_get(node, "confidence_justified", bool, NoneType),
+        confidence_justified=_get(node, "confidence_justified", bool, NoneType),
     )
 
 

@@ -145,7 +145,7 @@ def _rule(status: Status) -> _Node:
         "id": status.value,
         "name": row.label.title().replace(" ", ""),
         "shortDescription": {"text": row.meaning},
-        "help": {"text": f"{row.meaning} {row.action}."},
+        "help": {"text": f"{row.meaning} {row.suggested_action}."},
         "defaultConfiguration": {"level": _LEVELS[status]},
     }
 
@@ -153,7 +153,7 @@ def _rule(status: Status) -> _Node:
 def _message(verdict: Verdict) -> str:
     label = phrases.LOOKS[phrases.tone(verdict)].label.capitalize()
     parts = [f"{label}: “{one_line(verdict.claim.text)}”.", phrases.reason(verdict)]
-    if action := row_of(verdict).action:
+    if action := row_of(verdict).suggested_action:
         parts.append(f"{action}.")
     return _literal(one_line(" ".join(parts)))
 

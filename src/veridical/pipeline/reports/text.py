@@ -162,7 +162,7 @@ class _Terminal:
         yield from self._evidence_rows(verdict)
         for note in verdict.notes:
             yield self._row("note", phrases.NOTES[note])
-        if action := row_of(verdict).action:
+        if action := row_of(verdict).suggested_action:
             yield self._row("do", action, "italic")
 
     def _figures(self, verdict: Verdict) -> Iterator[_Row]:

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.app import app
 from veridical.interfaces.http.auth import (
+    ANYONE,
     Keyring,
     Scope,
     ensure_guarded,
@@ -40,6 +41,13 @@ def test_admin_allows_everything_and_the_others_what_they_say() -> None:
     _, admin = new_key("b", [Scope.ADMIN])
     assert [check.allows(scope) for scope in Scope] == [True, False, False]
     assert all(admin.allows(scope) for scope in Scope)
+
+
+def test_a_key_without_a_project_belongs_to_the_default_one(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    entry = {"name": "a", "hash": "0" * 64, "scopes": ["check"]}
+    path.write_text(json.dumps({"schema": "veridical.keys/1", "keys": [entry]}))
+    assert [key.project for key in (*read_keys(path), ANYONE)] == ["default", "default"]
 
 
 def test_a_key_that_is_revoked_is_none_any_more_while_the_service_runs(tmp_path: Path) -> None:
@@ -97,6 +105,12 @@ def test_loopback_is_this_machine(host: str, ours: bool) -> None:
                 "keys": [{"name": "a", "hash": "0" * 64, "scopes": ["all"]}],
             }
         ),
+        json.dumps(
+            {
+                "schema": "veridical.keys/1",
+                "keys": [{"name": "a", "hash": "0" * 64, "scopes": ["check"], "project": "a/b"}],
+            }
+        ),
     ],
 )
 def test_a_file_that_is_none_of_keys_is_refused(tmp_path: Path, text: str) -> None:
@@ -116,6 +130,11 @@ def test_keys_are_made_listed_and_removed_by_the_command() -> None:
     assert (code, made["scopes"]) == (0, ["check", "memory"])
     assert Keyring("keys.json").find(made["key"])
     assert run("new", "app")[0] == 2
+    assert made["project"] == "default"
+    assert run("new", "nurse", "--project", "clinic")[0] == 0
+    assert run("new", "other", "--project", "a/b")[0] == 2
+    assert [key.project for key in read_keys(Path("keys.json"))] == ["default", "clinic"]
+    assert run("remove", "nurse")[0] == 0
     assert run("new", "other", "--scope", "everything")[0] == 2
     code, listed = run("list", "--json")
     assert (code, json.loads(listed)["keys"][0]["name"]) == (0, "app")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from veridical.errors import StoreError
 from veridical.interfaces.http import limits
-from veridical.interfaces.http.errors import OverloadedError
 from veridical.interfaces.http.limits import (
     MOST_RETRY_S,
     Kind,
+    OverloadedError,
     RateLimiter,
     RequestQueue,
     SharedRateLimiter,

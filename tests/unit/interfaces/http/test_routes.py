@@ -335,7 +335,7 @@ def test_feedback_is_kept_by_id_or_by_report(opened: Open) -> None:
         made = await client.post("/v1/check", json=CHECK)
         by_id = {"report": made.headers["x-veridical-report"], "claim_id": "c2", "right": False}
         (mark,) = (await client.post("/v1/feedback", json=by_id)).json()["marks"]
-        assert (mark["claim"], mark["status"], mark["right"]) == ("c2", "contradicted", False)
+        assert (mark["claim_id"], mark["status"], mark["right"]) == ("c2", "contradicted", False)
         by_report = {"report": made.json(), "claim_id": "c1", "right": True}
         assert (await client.post("/v1/feedback", json=by_report)).status_code == 200
         problem(await client.post("/v1/feedback", json={**by_report, "claim_id": "c9"}), 422)
@@ -347,12 +347,15 @@ def test_feedback_is_kept_by_id_or_by_report(opened: Open) -> None:
 
 def test_facts_are_remembered_and_recalled(opened: Open) -> None:
     async def work(client: httpx.AsyncClient, _service: Service) -> None:
-        fact = {"text": "The bridge has eight lanes.", "sources": SOURCES, "about": ["bridge"]}
+        fact = {"text": "The bridge has eight lanes.", "sources": SOURCES, "entities": ["bridge"]}
         done = (await client.post("/v1/memory/facts", json=fact)).json()
         assert (done["outcome"], done["fact"]["text"]) == ("stored", fact["text"])
         found = await client.get("/v1/memory/facts", params={"text": "eight", "entity": "bridge"})
         assert [one["id"] for one in found.json()["facts"]] == [done["fact"]["id"]]
         problem(await client.post("/v1/memory/facts", json={**fact, "depends_on": ["nope"]}), 422)
+        old = fact | {"about": fact.pop("entities")}
+        found = problem(await client.post("/v1/memory/facts", json=old), 422)
+        assert found["hint"].startswith("`about` is called `entities`")
         metrics = (await client.get("/metrics")).text
         assert 'veridical_facts_total{outcome="stored"} 1.0' in metrics
 

@@ -131,7 +131,7 @@ def test_stopping_does_not_wait_for_a_backend_that_hangs(memory: Memory, switch:
     begun = time.monotonic()
     worker.stop()
     assert time.monotonic() - begun < 10.0
-    assert [each.fact for each in memory.pending()] == [memory.facts()[0].id]
+    assert [each.fact_id for each in memory.pending()] == [memory.facts()[0].id]
     memory.close()
 
 

@@ -24,6 +24,7 @@ from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox
 from veridical.settings import Settings
+from veridical.telemetry.prometheus import PrometheusSink
 from veridical.testing import FakeBackend, fake_estimate
 
 NAMES = ["check", "verify_claim", "ground_quotes", "audit_trace", "remember", "recall"]
@@ -93,7 +94,7 @@ def test_check_shows_what_is_flagged_first(tmp_path: Path) -> None:
     first, second = found["claims"]
     assert (first["status"], second["status"]) == ("contradicted", "supported")
     assert first["evidence"][0]["source"] == "S1"
-    assert first["do"] == "Correct the claim to what the evidence says"
+    assert first["suggested_action"] == "Correct the claim to what the evidence says"
 
 
 def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path: Path) -> None:
@@ -105,12 +106,14 @@ def test_what_is_unsure_comes_after_what_is_sure_and_is_to_be_looked_at(tmp_path
     found = call(tmp_path, "check", given, doubtful).structured_content
     assert [claim["certainty"] for claim in found["claims"]] == ["sure", "unsure", "sure"]
     assert (found["claims_flagged"], found["claims_flagged_surely"]) == (2, 1)
-    assert found["claims_failing"] == 1
-    assert found["claims"][1]["do"].startswith("Not sure: look at the evidence yourself.")
+    assert found["failing"] == 1
+    assert found["claims"][1]["suggested_action"].startswith(
+        "Not sure: look at the evidence yourself."
+    )
     assert 0 < found["probability_grounded"] < 0.05
     for fail_on, failing in (("any", 2), ("sure", 1), ("contradicted", 1)):
         chosen = call(tmp_path, "check", given | {"fail_on": fail_on}, doubtful).structured_content
-        assert chosen["claims_failing"] == failing
+        assert chosen["failing"] == failing
 
 
 def test_what_could_not_be_measured_is_no_pass(tmp_path: Path) -> None:
@@ -130,7 +133,7 @@ def test_a_claim_may_cite_what_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_quotes_are_found_where_they_stand(tmp_path: Path) -> None:
-    given = {"quotes": ["eight lanes", "nine lanes"], "source": SOURCES["S1"]}
+    given = {"quotes": ["eight lanes", "nine lanes"], "transcript": SOURCES["S1"]}
     found = call(tmp_path, "ground_quotes", given).structured_content
     assert (found["accepted"], found["rejected"]) == (1, 1)
     start, end = found["quotes"][0]["start"], found["quotes"][0]["end"]
@@ -143,24 +146,24 @@ def test_the_first_step_that_does_not_hold_is_named(tmp_path: Path) -> None:
     audit = found.structured_content
     assert (audit["soundness"], audit["first_error"]) == ("INVALID", "step2")
     assert [step["label"] for step in audit["steps"]] == ["ENTAILED", "CONTRADICTED"]
-    assert audit["answer"] is not None
+    assert audit["post_hoc"] is not None
 
 
 @pytest.mark.spec("SPEC-08.15")
 def test_a_fact_is_remembered_only_if_its_sources_carry_it(tmp_path: Path) -> None:
     async def use(client: Client) -> Json:
-        kept = {"fact": "It opened in 1998.", "sources": SOURCES, "about": ["bridge"]}
-        wrong = {"fact": "It has six lanes.", "sources": SOURCES, "about": ["bridge"]}
+        kept = {"text": "It opened in 1998.", "sources": SOURCES, "entities": ["bridge"]}
+        wrong = {"text": "It has six lanes.", "sources": SOURCES, "entities": ["bridge"]}
         done = [
             (await client.call_tool("remember", one)).structured_content for one in (kept, wrong)
         ]
-        found = await client.call_tool("recall", {"about": ["bridge"]})
+        found = await client.call_tool("recall", {"entities": ["bridge"]})
         return done, found.structured_content
 
     (kept, wrong), found = using(tmp_path, use)
     assert (kept["outcome"], wrong["outcome"]) == ("stored", "rejected")
-    assert wrong["id"] is None
-    assert [fact["id"] for fact in found["facts"]] == [kept["id"]]
+    assert wrong["fact_id"] is None
+    assert [fact["id"] for fact in found["facts"]] == [kept["fact_id"]]
     assert found["facts"][0]["sources"] == ["S1"]
     assert not found["more"]
 
@@ -170,7 +173,7 @@ def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
     given = {"answer": "\n\n".join(claims), "sources": {"S1": "word " * 2000}}
     found = call(tmp_path, "check", given).structured_content
     assert len(found["claims"]) == answers.MOST_CLAIMS
-    assert found["claims_left_out"] == 5
+    assert found["claims_not_shown"] == 5
     text = found["claims"][0]["text"]
     assert len(text) < answers.MOST_CHARACTERS + 40
     assert text.endswith("more characters)")
@@ -185,7 +188,7 @@ def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
         ("check", {"answer": SECRET_TEXT, "sources": {"S1": ""}}, "source 'S1' is empty"),
         ("check", {"answer": SECRET_TEXT, "sources": SOURCES, "how": 1}, "how: "),
         ("verify_claim", {"claim": SECRET_TEXT, "sources": SOURCES, "confidence": 2}, "confidence"),
-        ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "source": SECRET_TEXT}, "quotes.1: "),
+        ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "transcript": SECRET_TEXT}, "quotes.1: "),
         ("audit_trace", {"steps": [{"claims": SECRET_TEXT}], "sources": SOURCES}, "steps.0: "),
         ("recall", {"limit": 1000}, "limit: "),
         ("forget", {}, "there is no such tool"),
@@ -203,7 +206,7 @@ def test_wrong_arguments_are_a_tool_s_error_without_text(
 def test_a_failure_of_ours_is_a_tool_s_error_and_its_text_is_nowhere(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def broken(_: object) -> answers.Output:
+    async def broken(_given: object, _progress: object) -> answers.Output:
         raise RuntimeError(SECRET_TEXT)
 
     async def use() -> Json:
@@ -265,3 +268,93 @@ def test_a_trace_is_audited_by_one_text_model_for_all_calls() -> None:
         server.shutdown()
         server.server_close()
     assert len(asked) == 1
+
+
+def test_a_call_reports_its_progress_to_a_client_that_asks(tmp_path: Path) -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    async def told(done: float, total: float | None, _message: str | None) -> None:
+        seen.append((done, total))
+
+    async def use(client: Client) -> Json:
+        answer = " ".join(f"The bridge opened in {1900 + n}." for n in range(200))
+        given = {"answer": answer, "sources": SOURCES}
+        return await client.call_tool("check", given, progress_callback=told)
+
+    assert not using(tmp_path, use).is_error
+    assert seen
+    assert all(done <= (total or 0) for done, total in seen)
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [SOURCES, [{"id": "S1", "text": SOURCES["S1"]}], [SOURCES["S1"]]],
+    ids=["by id", "objects", "texts"],
+)
+def test_sources_have_the_shapes_that_the_service_accepts(tmp_path: Path, sources: Json) -> None:
+    done = call(tmp_path, "check", {"answer": "The bridge opened in 1998.", "sources": sources})
+    assert done.structured_content["outcome"] == "grounded"
+
+
+def test_quotes_by_key_keep_their_keys(tmp_path: Path) -> None:
+    given = {
+        "quotes": {"sleep": ["eight lanes"], "mood": ["six lanes"]},
+        "transcript": SOURCES["S1"],
+    }
+    found = call(tmp_path, "ground_quotes", given).structured_content["quotes"]
+    assert [(each["key"], each["accepted"]) for each in found] == [("sleep", True), ("mood", False)]
+
+
+def test_a_step_may_be_a_text_or_have_an_id(tmp_path: Path) -> None:
+    steps = ["The bridge opened in 1998.", {"id": "so", "claim": "It opened in 1998."}]
+    found = call(tmp_path, "audit_trace", {"steps": steps, "sources": SOURCES}).structured_content
+    assert [step["id"] for step in found["steps"]] == ["step1", "so"]
+
+
+def test_every_field_of_a_result_is_explained(tmp_path: Path) -> None:
+    async def use(client: Client) -> Json:
+        return (await client.list_tools()).tools
+
+    def unexplained(schema: Json, where: str) -> list[str]:
+        parts = {where: schema, **{f"{where}/{k}": v for k, v in schema.get("$defs", {}).items()}}
+        return [
+            f"{part}.{name}"
+            for part, model in parts.items()
+            for name, field in model.get("properties", {}).items()
+            if not field.get("description")
+        ]
+
+    tools = using(tmp_path, use)
+    assert [each for tool in tools for each in unexplained(tool.output_schema, tool.name)] == []
+
+
+def test_calls_are_counted(tmp_path: Path) -> None:
+    metrics = PrometheusSink()
+
+    async def run() -> None:
+        toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge), sinks=[metrics])
+        async with Client(build_server(toolbox.tools)) as client:
+            for name, given in CALLS.items():
+                await client.call_tool(name, given)
+        toolbox.close()
+
+    anyio.run(run)
+    text = metrics.text().decode()
+    for line in (
+        'veridical_checks_total{operation="check",outcome="grounded"} 1.0',
+        'veridical_checks_total{operation="verify_claim",outcome="grounded"} 1.0',
+        'veridical_quotes_total{outcome="accepted"} 1.0',
+        'veridical_facts_total{outcome="stored"} 1.0',
+    ):
+        assert line in text
+    assert "veridical_audits_total{" in text
+
+
+CALLS: dict[str, Json] = {
+    "check": {"answer": "The bridge opened in 1998.", "sources": SOURCES},
+    "verify_claim": {"claim": "The bridge opened in 1998.", "sources": SOURCES},
+    "ground_quotes": {"quotes": ["eight lanes"], "transcript": SOURCES["S1"]},
+    "audit_trace": {"steps": ["The bridge opened in 1998."], "sources": SOURCES},
+    "remember": {"text": "The bridge opened in 1998.", "sources": SOURCES},
+}

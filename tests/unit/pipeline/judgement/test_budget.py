@@ -18,15 +18,15 @@ estimates = st.builds(
 
 
 def test_a_budget_without_intervals_is_justified_or_not() -> None:
-    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.99)).justified is True
-    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.9)).justified is False
+    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.99)).confidence_justified is True
+    assert budget(0.95, fake_estimate(0.5), fake_estimate(0.9)).confidence_justified is False
 
 
 def test_an_interval_that_straddles_zero_leaves_it_undecided() -> None:
     found = budget(0.95, fake_estimate(0.5), fake_estimate(0.99, low=0.7))
-    assert found.justified is None
-    assert found.gap_interval is not None
-    assert found.gap_interval.low < 0 < found.gap_interval.high
+    assert found.confidence_justified is None
+    assert found.gap_interval_bits is not None
+    assert found.gap_interval_bits.low < 0 < found.gap_interval_bits.high
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,13 @@ def test_bits_of_what_was_not_measured_are_unknown_not_zero(
 ) -> None:
     found = budget(0.95, p0, p1)
     assert found.target == 0.95
-    assert found.required_bits is found.observed_bits is found.gap_bits is found.justified is None
+    assert (
+        found.required_bits
+        is found.observed_bits
+        is found.budget_gap_bits
+        is found.confidence_justified
+        is None
+    )
     assert dependence(p0, p1) is None
 
 
@@ -64,9 +70,9 @@ def test_the_interval_of_the_gap_holds_the_gap(
     p0: list[float], p1: list[float], target: float
 ) -> None:
     found = budget(target, between(*p0), between(*p1))
-    assert found.gap_interval is not None
-    assert found.gap_bits is not None
-    assert found.gap_interval.low <= found.gap_bits <= found.gap_interval.high
+    assert found.gap_interval_bits is not None
+    assert found.budget_gap_bits is not None
+    assert found.gap_interval_bits.low <= found.budget_gap_bits <= found.gap_interval_bits.high
 
 
 @given(bounds, bounds, st.floats(0, 1))
@@ -76,25 +82,25 @@ def test_the_gap_is_the_required_less_the_observed_bits(
     found = budget(target, between(*p0), between(*p1))
     assert found.required_bits is not None
     assert found.observed_bits is not None
-    assert found.gap_bits == found.required_bits - found.observed_bits
+    assert found.budget_gap_bits == found.required_bits - found.observed_bits
 
 
 def test_a_gap_of_nothing_is_closed() -> None:
-    assert budget(0.95, fake_estimate(0.99), fake_estimate(0.99)).justified is True
+    assert budget(0.95, fake_estimate(0.99), fake_estimate(0.99)).confidence_justified is True
 
 
 def test_an_interval_that_begins_at_zero_leaves_it_undecided() -> None:
     found = budget(0.95, fake_estimate(0.99), between(0.5, 0.7, 0.99))
-    assert found.gap_interval is not None
-    assert found.gap_interval.low == 0
-    assert found.justified is None
+    assert found.gap_interval_bits is not None
+    assert found.gap_interval_bits.low == 0
+    assert found.confidence_justified is None
 
 
 @given(bounds, bounds, st.floats(0, 1), share, share)
 def test_the_interval_of_the_gap_holds_that_of_any_p0_and_p1_within_theirs(
     p0: list[float], p1: list[float], target: float, share0: float, share1: float
 ) -> None:
-    found = budget(target, between(*p0), between(*p1)).gap_interval
+    found = budget(target, between(*p0), between(*p1)).gap_interval_bits
     at0, at1 = (
         min(low + share * (high - low), high)
         for (low, _, high), share in ((p0, share0), (p1, share1))
@@ -104,7 +110,7 @@ def test_the_interval_of_the_gap_holds_that_of_any_p0_and_p1_within_theirs(
 
 
 def test_belief_that_may_turn_half_way_widens_the_interval_of_the_gap() -> None:
-    found = budget(0.95, between(0.4, 0.45, 0.9), between(0.3, 0.5, 0.6)).gap_interval
+    found = budget(0.95, between(0.4, 0.45, 0.9), between(0.3, 0.5, 0.6)).gap_interval_bits
     assert found is not None
     assert found.low == pytest.approx(budget_gap_bits(0.95, 0.775, 0.6))
 

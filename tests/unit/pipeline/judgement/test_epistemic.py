@@ -92,8 +92,8 @@ def test_a_verification_has_the_numbers_of_its_verdict() -> None:
     assert verification(replace(measured, taken=UNKNOWN)).cost_usd is None
     assert (found.p1, found.p0) == (0.97, 0.1)
     assert found.evidence_support == found.p1
-    assert found.budget_gap == found.evidence_gap_bits == SUPPORTED.budget.gap_bits
-    assert found.evidence_dependence == SUPPORTED.dependence
+    assert found.budget_gap == found.evidence_gap_bits == SUPPORTED.budget.budget_gap_bits
+    assert found.evidence_dependence == SUPPORTED.evidence_dependence
     assert found.consistency_score == 0.9
     assert found.evidence_ids == ("S1",)
     assert not found.is_flagged

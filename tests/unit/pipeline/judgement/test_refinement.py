@@ -155,7 +155,7 @@ def test_a_claim_is_no_less_probable_than_its_least_probable_part(policy: Policy
     assert found.p1 == fake_estimate(0.4, 0.1)
     assert found.status is Status.PARTIALLY_SUPPORTED
     assert found.budget == budget(0.95, found.p0, found.p1)
-    assert found.dependence == dependence(found.p0, found.p1)
+    assert found.evidence_dependence == dependence(found.p0, found.p1)
 
 
 def test_a_contradiction_that_no_part_bears_out_is_decided_by_the_least_probable_part(

@@ -22,7 +22,7 @@ MISSING = Unmeasured(UnmeasuredReason.TIMEOUT)
 
 def verdict(status: Status, p1: Measurement = MISSING, gap: float | None = None) -> Verdict:
     claim = Claim("c1", "It opened in 1998.", Span(0, 18), 0)
-    return Verdict(claim, status, "rule", (), p1, MISSING, Budget(0.95, gap_bits=gap), None)
+    return Verdict(claim, status, "rule", (), p1, MISSING, Budget(0.95, budget_gap_bits=gap), None)
 
 
 def question() -> Verdict:

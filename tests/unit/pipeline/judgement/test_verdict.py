@@ -90,7 +90,7 @@ def test_support_is_independent_of_evidence_that_moves_it_less_than_the_threshol
 ) -> None:
     strict = replace(policy, dependence_threshold=threshold)
     found = verdict(strict, fake_estimate(1.0), fake_estimate(0.75))
-    assert found.dependence == 0.25
+    assert found.evidence_dependence == 0.25
     assert found.notes == notes
 
 
@@ -107,7 +107,7 @@ def test_a_stated_confidence_the_evidence_does_not_pay_for_is_noted(policy: Poli
 
 def test_a_claim_that_states_no_confidence_gets_no_note_about_it(policy: Policy) -> None:
     found = verdict(policy, fake_estimate(0.9), fake_estimate(0.5))
-    assert found.budget.justified is False
+    assert found.budget.confidence_justified is False
     assert found.notes == ()
 
 

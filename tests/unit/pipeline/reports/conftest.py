@@ -120,7 +120,7 @@ class Build:
     parts: tuple[PartVerdict, ...] = ()
     excluded: Exclusion | None = None
     confidence: Confidence | None = None
-    dependence: float | None = 0.57
+    evidence_dependence: float | None = 0.57
     sure: bool = False
     right: float | None = None
 
@@ -146,7 +146,7 @@ class Build:
             self.p1,
             self.p0,
             budget(self.p1, self.p0, target),
-            self.dependence,
+            self.evidence_dependence,
             self.notes,
             self.evidence,
             self.parts,
@@ -165,7 +165,7 @@ BUILDS = (
         unmeasured(UnmeasuredReason.DISABLED),
         unmeasured(UnmeasuredReason.DISABLED),
         excluded=Exclusion.GREETING,
-        dependence=None,
+        evidence_dependence=None,
     ),
     Build(
         "The bridge opened in 1937",
@@ -186,7 +186,7 @@ BUILDS = (
         cites=("S1",),
         notes=(Note.EVIDENCE_INDEPENDENT, Note.PARTLY_SCORED),
         evidence=(quote("S1", "27 May 1937. Its total length is 2,737 metres"),),
-        dependence=0.02,
+        evidence_dependence=0.02,
         right=0.83,
     ),
     Build(
@@ -244,7 +244,7 @@ BUILDS = (
         unmeasured(),
         estimate(0.3),
         cites=("S2",),
-        dependence=None,
+        evidence_dependence=None,
     ),
     Build(
         "It is kind of nice",
@@ -252,7 +252,7 @@ BUILDS = (
         "vague",
         unmeasured(UnmeasuredReason.DISABLED),
         unmeasured(UnmeasuredReason.DISABLED),
-        dependence=None,
+        evidence_dependence=None,
     ),
     Build(
         "What do you think?",
@@ -261,7 +261,7 @@ BUILDS = (
         unmeasured(UnmeasuredReason.DISABLED),
         unmeasured(UnmeasuredReason.DISABLED),
         excluded=Exclusion.QUESTION,
-        dependence=None,
+        evidence_dependence=None,
     ),
     Build(
         f"The sign says {HOSTILE}",
@@ -271,7 +271,7 @@ BUILDS = (
         estimate(0.2),
         cites=("S3",),
         evidence=(quote("S3", HOSTILE, Role.NEAREST),),
-        dependence=0.0,
+        evidence_dependence=0.0,
         right=0.61,
     ),
 )
@@ -280,7 +280,7 @@ BUILDS = (
 def summary_of(verdicts: tuple[Verdict, ...], outcome: Outcome) -> Summary:
     checked = [verdict for verdict in verdicts if verdict.claim.assertive]
     skipped = Counter(v.claim.excluded.value for v in verdicts if v.claim.excluded)
-    gaps = [v.budget.gap_bits for v in checked if v.budget.gap_bits is not None]
+    gaps = [v.budget.budget_gap_bits for v in checked if v.budget.budget_gap_bits is not None]
     return Summary(
         outcome,
         sentences=9,

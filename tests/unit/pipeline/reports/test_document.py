@@ -143,7 +143,7 @@ def test_numbers_are_rounded_to_six_decimals(report: Report) -> None:
 
 
 def test_negative_zero_is_zero(report: Report) -> None:
-    verdict = replace(report.claims[1], dependence=-0.0)
+    verdict = replace(report.claims[1], evidence_dependence=-0.0)
     assert '"evidence_dependence": 0.0' in replace(report, claims=(verdict,)).to_json()
 
 

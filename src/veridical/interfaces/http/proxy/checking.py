@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Generated
 from veridical.core.types import ClaimKind
-from veridical.interfaces.http.errors import OverloadedError
+from veridical.interfaces.http.limits import OverloadedError
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
 from veridical.orchestrator import (
     FailureKind,

@@ -79,7 +79,7 @@ class ReplyEdits:
             "action": self._action(index),
             "attempts": judged.attempts,
             "flagged": judged.flagged,
-            "checked": None if report is None else report.summary.claims_checked,
+            "claims_checked": None if report is None else report.summary.claims_checked,
             "left_out": judged.left_out,
             "cut_off": judged.cut_off,
         }

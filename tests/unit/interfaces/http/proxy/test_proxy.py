@@ -113,7 +113,7 @@ def test_an_answer_comes_with_its_verdict(start: Start) -> None:
         1,
     )
     (choice,) = verdict["choices"]
-    assert (choice["action"], choice["attempts"], choice["checked"]) == ("passed", 1, 2)
+    assert (choice["action"], choice["attempts"], choice["claims_checked"]) == ("passed", 1, 2)
     assert choice["report"]["schema"] == "veridical.report/1"
     assert choice["report"]["claims"][1]["evidence"][0]["source"] == "S1"
 
@@ -636,7 +636,7 @@ def test_the_settings_say_how_much_is_verified_and_the_verdict_what_is_left_out(
 ) -> None:
     said = {"verification": {"mode": "sample", "sample_rate": 0.5}}
     (choice,) = ask(start(Upstream([reply(WRONG)]), settings=said)).veridical["choices"]
-    assert (choice["checked"], choice["left_out"]) == (1, {"not_sampled": 1})
+    assert (choice["claims_checked"], choice["left_out"]) == (1, {"not_sampled": 1})
     said = {"verification": {"skip_short": True}}
     (choice,) = ask(start(Upstream([reply(WRONG)]), settings=said)).veridical["choices"]
     assert (choice["reason"], choice["left_out"]) == ("too_short", None)

@@ -128,7 +128,7 @@ def test_an_answer_comes_with_its_verdict(start: Start) -> None:
     assert found.output_text == WRONG
     assert (found.veridical["outcome"], found.veridical["flagged"]) == ("flagged", 1)
     (choice,) = found.veridical["choices"]
-    assert (choice["action"], choice["checked"]) == ("passed", 2)
+    assert (choice["action"], choice["claims_checked"]) == ("passed", 2)
     assert choice["report"]["claims"][1]["evidence"][0]["source"] == "S1"
     assert upstream.paths == ["/v1/responses?"]
 
