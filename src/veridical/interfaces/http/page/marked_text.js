@@ -24,9 +24,10 @@ export class MarkedText {
     container.replaceChildren(...this.chunks.map((chunk) => chunk.element));
   }
 
-  /** Mark code points `start` to `end` as of the claim `id`; `anchor` is a name for the place. */
-  add(start, end, id, tone, { anchor = null, marked = null } = {}) {
-    const item = { start: this.text.unit(start), end: this.text.unit(end), id, tone, anchor, marked };
+  /** Mark code points `start` to `end` as of the claim `id`; `anchor` is a name for the place,
+   * `weak` is evidence that does not decide, `marked` what the user said of the claim. */
+  add(start, end, id, tone, { anchor = null, weak = false, marked = null } = {}) {
+    const item = { start: this.text.unit(start), end: this.text.unit(end), id, tone, anchor, weak, marked };
     const touched = this.chunks.filter(
       (chunk) => overlaps(chunk, item) && chunk.leaves.some((leaf) => overlaps(leaf, item)),
     );
@@ -63,7 +64,11 @@ export class MarkedText {
   select(claim) {
     for (const mark of this._all(".on")) paint(mark, mark.dataset.tone, false);
     this.selected = claim;
-    if (claim) for (const mark of this.of(claim.id)) paint(mark, claim.tone, true);
+    if (!claim) return;
+    for (const mark of this.of(claim.id)) {
+      paint(mark, claim.tone, true);
+      mark.classList.toggle("weak", mark.dataset.weak?.split(" ").includes(claim.id) ?? false);
+    }
   }
 
   /** Fade the claims of which `hidden(id)` is true. */
@@ -109,9 +114,10 @@ export class MarkedText {
     // In a source marks are no links: a stretch looks like one only while its claim is chosen.
     const link = this.badges ? { href: `#${encodeURIComponent(owners[0].id)}`, tabindex: -1 } : {};
     const claims = owners.map((item) => item.id).join(" ");
+    const weak = owners.filter(({ id }) => inside.every((item) => item.id !== id || item.weak));
     const mark = h(
       this.badges ? "a" : "span",
-      { class: `mark t-${owners[0].tone}`, ...link, "data-claims": claims, "data-tone": owners[0].tone },
+      { class: `mark t-${owners[0].tone}`, ...link, "data-claims": claims, "data-tone": owners[0].tone, "data-weak": weak.map((item) => item.id).join(" ") || null },
       text,
     );
     const ending = this.badges ? owners.filter((item) => item.last === to).map(badge) : [];

@@ -173,9 +173,10 @@ export class View {
     const mark = this.marks[claim.id];
     const marked = mark ? (mark.right ? "right" : "wrong") : null;
     if (!plain(claim)) this.answer?.add(claim.span.start, claim.span.end, claim.id, name, { marked });
-    claim.evidence.forEach(({ source, start, end }, index) =>
-      this.sources.get(source)?.add(start, end, claim.id, name, { anchor: anchorOf(claim.id, index) }),
-    );
+    claim.evidence.forEach(({ source, start, end, role }, index) => {
+      const weak = index > 0 && role === "nearest";
+      this.sources.get(source)?.add(start, end, claim.id, name, { anchor: anchorOf(claim.id, index), weak });
+    });
   }
 
   _source({ id, name = null, text }) {
