@@ -482,8 +482,8 @@ def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
     from veridical.wiring.build import build_store
 
     checked(page)
-    page.keyboard.press("w")
-    page.wait_for_selector('.marking [aria-pressed="true"]')
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("w")
     page.select_option(".marking select", "supported")
     page.fill('.marking input[type="text"]', "An hour is at once here.")
     with page.expect_response("**/v1/feedback"):

@@ -9,6 +9,7 @@ export class Feedback {
   constructor({ send, onchange }) {
     this._send = send;
     this._onchange = onchange;
+    this._sent = Promise.resolve();
     this.marks = {};
   }
 
@@ -20,8 +21,10 @@ export class Feedback {
   async _set(id, mark) {
     const before = this.marks[id] ?? null;
     this._keep(id, mark);
+    // One after the other, so that what was said last is what is kept.
+    this._sent = this._sent.catch(() => {}).then(() => this._send(id, mark));
     try {
-      await this._send(id, mark);
+      await this._sent;
     } catch (error) {
       this._keep(id, before);
       throw error;
