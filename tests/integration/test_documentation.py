@@ -247,6 +247,7 @@ def reply_to(request: dict[str, Any], completion: Callable[..., Any]) -> dict[st
     return reply
 
 
+@pytest.mark.spec("SPEC-16.40")
 @pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING)
 def test_the_code_of_a_page_runs_as_printed(page: str, session: Session) -> None:

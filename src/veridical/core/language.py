@@ -44,17 +44,21 @@ _SHARED = {
     "hu": "is a",
     "ro": "a in an",
 }
-# Function words that English does not have; function words in names stand apart.
+# Function words and numerals that English does not have; those in names stand apart.
 _FOREIGN = {
     "de": "und ist nicht ein eine einen einem einer eines das dem mit für auf zum zur wird wurde"
     " werden wurden sind haben auch sich wie oder aber durch über kann nur noch mehr sie er es wir"
-    " ich dass seit vom unter zwischen nach bei aus ihre seine keine diese dieser beträgt liegt",
+    " ich dass seit vom unter zwischen nach bei aus ihre seine keine diese dieser beträgt liegt"
+    " zwei drei vier fünf sechs sieben acht neun zehn zwölf",
     "fr": "les une est sont dans pour par sur avec qui que ne pas plus aux ce cette ces il elle ils"
-    " nous vous été être ses leur mais où comme depuis fut était ont sans entre dont peut",
+    " nous vous été être ses leur mais où comme depuis fut était ont sans entre dont peut"
+    " deux trois quatre cinq sept huit neuf douze",
     "es": "los las una que por con para su sus como más pero fue está muy también desde entre sobre"
-    " es se en lo son tiene puede según hasta fueron",
+    " es se en lo son tiene puede según hasta fueron"
+    " cuatro cinco seis siete ocho nueve doce",
     "it": "gli della dei delle che non nel nella sono alla più come anche è stato stata suo sua dal"
-    " dalla fu ha una viene questo questa degli ed",
+    " dalla fu ha una viene questo questa degli ed"
+    " tre quattro cinque sei sette otto nove dieci dodici",
     "pt": "uma que não em na por para com se ao foi são mais como está pelo pela os um seu sua é"
     " tem entre até também dos das",
     "nl": "het een van op dat niet met voor zijn wordt werd aan ook maar naar bij uit heeft hebben"

@@ -132,7 +132,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
         f"{look.mark} {verdict.claim.id} {look.label}: {one_line(verdict.claim.text)}",
         f"    {phrases.reason(verdict)}",
     ]
-    for evidence in verdict.evidence:
+    for evidence in verdict.shown:
         source = report.sources.get(evidence.source)
         line = "" if source is None else f", line {Lines(source.text).at(evidence.span.start).line}"
         lines.append(

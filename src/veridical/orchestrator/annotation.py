@@ -129,7 +129,7 @@ def _entry(mark: str, verdict: Verdict, *, named: bool) -> str:
             source=_literal(piece.source, _CLAIM_SHOWN),
             text=_literal(piece.text, _EVIDENCE_SHOWN),
         )
-        for piece in verdict.evidence[:PIECES]
+        for piece in verdict.shown[:PIECES]
     ]
     return f"- {mark} " + "; ".join(parts)
 
