@@ -230,7 +230,7 @@ def test_a_comment_is_kept_and_replaced(feedback: Feedback, report: Report) -> N
     feedback.mark(report, "c1", right=False, comment="The source is old.")
     (mark,) = feedback.list(report)
     assert mark.comment == "The source is old."
-    assert "old" not in repr(mark)
+    assert "source is" not in repr(mark)
     feedback.mark(report, "c1", right=True)
     assert [each.comment for each in feedback.list()] == [None]
 
