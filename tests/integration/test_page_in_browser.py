@@ -787,6 +787,25 @@ def test_claim_and_source_stand_side_by_side_with_what_differs(page: Page) -> No
     assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
 
 
+def test_sentence_that_decides_stands_beside_the_claim(page: Page) -> None:
+    """The embedded verifier shows a nearest passage before the sentence with the other number."""
+    page.goto(page.url + "?example#c2")
+    page.wait_for_selector("#card .card")
+    other = {"source": "notice.txt", "start": 0, "end": 63, "text": "It opened.", "role": "nearest"}
+    chosen = page.evaluate(
+        """async (other) => {
+          const { deciding } = await import("/page/words.js");
+          const shipped = await (await fetch("/page/example.json")).json();
+          const claim = shipped.report.claims[1];
+          const before = { ...claim, evidence: [other, ...claim.evidence] };
+          const without = { ...before, quantity_difference: undefined };
+          return [deciding(claim), deciding(before), deciding(without)];
+        }""",
+        other,
+    )
+    assert chosen == [0, 1, 1]
+
+
 def test_flagged_claims_are_first_and_can_be_sorted_and_grouped(page: Page) -> None:
     checked(page)
     order = """() => [...document.querySelectorAll("#listed .entry, #listed .group .chip")]

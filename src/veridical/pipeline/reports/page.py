@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     _Pieces: TypeAlias = tuple[tuple[str, bool], ...]
 
+_ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
 _PLAIN = frozenset({Exclusion.HEADING, Exclusion.CODE})
 
 
@@ -249,7 +250,7 @@ class _Builder:
             action=row_of(verdict).suggested_action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
-            evidence=tuple(self._quotes(badge)),
+            evidence=_decisive_first(tuple(self._quotes(badge)), verdict),
             facts=tuple(_facts(verdict)),
         )
 
@@ -263,6 +264,17 @@ class _Builder:
             shown = replace(evidence, text=one_line(evidence.text))
             text, claim = _compared(verdict, shown)
             yield EvidenceCard(evidence.role, evidence.source, line, span, text, claim, anchor)
+
+
+def _decisive_first(quotes: tuple[EvidenceCard, ...], verdict: Verdict) -> tuple[EvidenceCard, ...]:
+    """Return quotes after the one with the quantity that differs, else of the verdict's role."""
+    found, role = verdict.difference, _ROLES.get(verdict.status)
+
+    def order(quote: EvidenceCard) -> tuple[bool, bool]:
+        here = found is not None and quote.source == found.source
+        return not (here and found and quote.span.overlaps(found.span)), quote.role is not role
+
+    return tuple(sorted(quotes, key=order))
 
 
 def _compared(verdict: Verdict, evidence: EvidenceSpan) -> tuple[_Pieces, _Pieces]:

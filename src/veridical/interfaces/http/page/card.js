@@ -3,12 +3,12 @@
 import { meters, probability, supported } from "./bits.js";
 import { h } from "./dom.js";
 import { Text, oneLine, squeezed } from "./text.js";
-import { capital, checked, count, label, look, note, reason, rule, tone } from "./words.js";
+import { capital, checked, count, deciding, label, look, note, reason, rule, tone } from "./words.js";
 
 /** `place(evidence, index, claim)` says where evidence stands: `{label, anchor}`; `marking` is what to append. */
 export function card(claim, place, { marking = null, open = false } = {}) {
   const shown = look(tone(claim));
-  const others = claim.evidence.slice(1).map((each, index) => quote(each, place(each, index + 1, claim)));
+  const others = claim.evidence.flatMap((each, index) => (index === deciding(claim) ? [] : [quote(each, place(each, index, claim))]));
   const asked = checked(claim) && (!claim.p1.unmeasured || claim.status === "undetermined");
   return h(
     "article",
@@ -59,7 +59,7 @@ export function certain(claim) {
 }
 
 function compare(claim, place) {
-  const [found] = claim.evidence;
+  const found = claim.evidence[deciding(claim)];
   const first = claim.status === "phantom_citation" ? undiffering(found) : found;
   const said = h(
     "div",
@@ -67,15 +67,15 @@ function compare(claim, place) {
     h("span", { class: "whose" }, "The answer says"),
     h("span", { class: "claim-text", dir: "auto" }, differing(claim.text, first?.differs?.claim)),
   );
-  return h("div", { class: "compare" }, said, first ? source(first, place(first, 0, claim)) : nothing(claim));
+  return h("div", { class: "compare" }, said, first ? source(claim, first, place(first, deciding(claim), claim)) : nothing(claim));
 }
 
 /** The words in which a passage differs from a claim say nothing if another source is cited. */
 const undiffering = (evidence) => evidence && { ...evidence, differs: null };
 
-function source(evidence, { label: named, anchor }) {
+function source(claim, evidence, { label: named, anchor }) {
   const where = anchor ? h("a", { class: "place", href: `#${anchor}`, "data-go": anchor }, named) : h("span", { class: "place" }, named);
-  const says = evidence.role === "nearest" ? "Nearest passage, " : "The source says, ";
+  const says = evidence.role === "nearest" && !claim.quantity_difference ? "Nearest passage, " : "The source says, ";
   const text = h("q", { dir: "auto" }, differing(evidence.text, evidence.differs?.evidence));
   return h("div", { class: `r-${evidence.role}` }, h("span", { class: "whose" }, says, where), text);
 }

@@ -3,7 +3,7 @@
 import { certain } from "./card.js";
 import { byId, h, s } from "./dom.js";
 import { oneLine } from "./text.js";
-import { capital, checked, label, look, plain, reason, tone, tones, urgency } from "./words.js";
+import { capital, checked, deciding, label, look, plain, reason, tone, tones, urgency } from "./words.js";
 
 export class ClaimList {
   /** `onchange` is called when other claims are shown than before. */
@@ -114,7 +114,9 @@ const number = (claim) => Number.parseInt(claim.id.replace(/\D+/g, ""), 10) || 0
 const compare = (a, b) => !a - !b || a.localeCompare(b, "en", { numeric: true });
 
 /** The source that decides about a claim, else the first one that it cites: the one that is not there. */
-function sourceOf({ status, evidence: [first], citations }) {
+function sourceOf(claim) {
+  const { status, evidence, citations } = claim;
+  const first = evidence[deciding(claim)];
   const cited = (citations.find((each) => !each.resolved) ?? citations[0])?.id;
   return (status === "phantom_citation" ? cited : (first?.source ?? cited)) ?? "";
 }

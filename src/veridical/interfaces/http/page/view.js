@@ -8,7 +8,7 @@ import { looksLikeMarkdown } from "./markdown.js";
 import { MarkedText } from "./marked_text.js";
 import { arrive, markAt } from "./scrolling.js";
 import { Text } from "./text.js";
-import { checked, count, listed, onlyUnsure, plain, tone } from "./words.js";
+import { checked, count, deciding, listed, onlyUnsure, plain, tone } from "./words.js";
 
 const EVERY_MS = 100; // how often what comes in is drawn
 const LONGEST_FORMATTED = 300_000; // a longer text is shown as it is written
@@ -174,7 +174,7 @@ export class View {
     const marked = mark ? (mark.right ? "right" : "wrong") : null;
     if (!plain(claim)) this.answer?.add(claim.span.start, claim.span.end, claim.id, name, { marked });
     claim.evidence.forEach(({ source, start, end, role }, index) => {
-      const weak = index > 0 && role === "nearest";
+      const weak = index !== deciding(claim) && role === "nearest";
       this.sources.get(source)?.add(start, end, claim.id, name, { anchor: anchorOf(claim.id, index), weak });
     });
   }
@@ -204,9 +204,9 @@ export class View {
     if (wide.matches) this._toSource(id);
   }
 
-  /** Scroll to the evidence that comes first in the card: what decides, else what is nearest. */
+  /** Scroll to the evidence that decides, else to what is nearest. */
   _toSource(id) {
-    const goal = markAt(anchorOf(id, 0)) ?? [...this.sources.values()].flatMap((source) => source.of(id))[0];
+    const goal = markAt(anchorOf(id, deciding(this.claims.get(id)))) ?? [...this.sources.values()].flatMap((source) => source.of(id))[0];
     return goal ? arrive(goal) : null;
   }
 

@@ -57,3 +57,13 @@ export const otherStatuses = (status) =>
 /** Whether something is flagged, and nothing surely. */
 export const onlyUnsure = (summary) =>
   summary.outcome === "flagged" && !summary.by_certainty?.flagged.sure;
+
+const ROLE_OF = { supported: "supports", contradicted: "contradicts" };
+
+/** The number of the evidence that decides: with the quantity that differs, else of the verdict's role. */
+export function deciding({ status, evidence, quantity_difference: differs }) {
+  const holds = (each) => each.source === differs?.source && each.start < differs.end && each.end > differs.start;
+  const held = evidence.findIndex(holds);
+  if (held >= 0) return held;
+  return Math.max(0, evidence.findIndex((each) => each.role === ROLE_OF[status]));
+}
