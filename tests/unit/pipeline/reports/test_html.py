@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from veridical.core.assessment import CascadeUsage
 from veridical.core.types import Exclusion, Source, SourceSpan, Span
-from veridical.core.verdicts import EvidenceSpan, Role
+from veridical.core.verdicts import EvidenceSpan, Role, Status
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import visible
 from veridical.pipeline.reports.excerpts import WHOLE
@@ -117,6 +117,16 @@ def test_a_skipped_sentence_is_marked_and_a_heading_is_not(report: Report) -> No
     heading = replace(first, claim=replace(first.claim, excluded=Exclusion.HEADING))
     assert len(parsed(report).css(marked)) == 2
     assert len(parsed(replace(report, claims=(heading, *others))).css(marked)) == 1
+
+
+def test_the_sentence_that_decides_stands_beside_the_claim(report: Report) -> None:
+    contradicted = next(v for v in report.claims if v.status is Status.CONTRADICTED)
+    decides = contradicted.evidence[0]
+    nearest = replace(decides, role=Role.NEAREST, text="It opened.")
+    changed = replace(contradicted, evidence=(nearest, decides))
+    page = parsed(replace(report, claims=(changed,)))
+    assert decides.text in text_of(page, ".card .compare q")
+    assert "It opened." in text_of(page, ".card .figures .evidence q")
 
 
 def test_every_size_of_type_is_one_of_the_scale() -> None:

@@ -87,7 +87,8 @@ export class Form {
     const empty = this._rows.find((row) => row.field && !row.field.value.trim());
     if (text && empty) this._remove(empty);
     const number = this._rows.length + 1;
-    const given = id ?? this._freeId();
+    const cited = name && byId("answer-in").value.includes(`[${name}]`);
+    const given = id ?? (cited ? name : this._freeId());
     const label = h("input", { class: "sid", value: given, "aria-label": `Id of source ${number}`, spellcheck: "false", autocomplete: "off" });
     const aside = name !== null || text.length > ASIDE;
     const field = aside ? null : h("textarea", { "aria-label": `Text of source ${number}`, rows: 4, dir: "auto", spellcheck: "false", placeholder: "The text that the answer has to rest on" });
