@@ -1,4 +1,4 @@
-"""Language identification: English or not, by script and function words.
+"""Language identification: English or not, and which one, by script and function words.
 
 Conservative: names, numbers, code and texts too short to tell count as English. A text is in
 another language only if it has clear evidence of one.
@@ -108,6 +108,18 @@ def is_foreign(text: str) -> bool:
         if 2 * latin < letters:
             return any(len(word) > 1 and not _LATIN.search(word) for word in words)
     return any(_reads_as(name, words) for name in _candidates(words))
+
+
+@lru_cache(maxsize=1024)
+def language_of(text: str) -> str | None:
+    """Return the code of a foreign text's language, such as "de"; None for English and others."""
+    if not is_foreign(text):
+        return None
+    words = _WORD.findall(text if text.isascii() else _without_loose_marks(text))
+    # Marked letters tell of a foreign language, not of which: its function words do.
+    own = {name: sum(word.lower() in _LISTS[name] for word in words) for name in _LISTS}
+    best = max(own, key=lambda name: own[name])
+    return best if own[best] and _reads_as(best, words) else None
 
 
 def _without_loose_marks(text: str) -> str:

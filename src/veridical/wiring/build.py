@@ -66,6 +66,7 @@ def build_verifier(
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
+        hash_key=settings.telemetry.key_of_hashes,
     )
 
 
