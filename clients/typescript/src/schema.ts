@@ -133,7 +133,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the reports that are kept
+         * @description Return the reports that this key asked for; of long answers the beginning is searched.
+         */
+        get: operations["list_reports_v1_reports_get"];
         put?: never;
         /**
          * Convert a report to another format
@@ -157,9 +161,51 @@ export interface paths {
         put?: never;
         /**
          * Say whether a verdict was right
-         * @description Store whether the verdict on a claim was right, in place of an earlier mark.
+         * @description Store whether the verdict on a claim was right, in place of an earlier mark, or remove it.
          */
         post: operations["feedback_v1_feedback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reports/{report_id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a report again, with the texts and the marks on its verdicts
+         * @description Return all that a page needs to show a check that this key asked for.
+         */
+        get: operations["get_check_v1_reports__report_id__check_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the text of a PDF, DOCX, HTML or text document
+         * @description Return the text of a document as a source; a JSON document may hold several.
+         *
+         *     A process of its own reads it, with limits on time and memory.
+         */
+        post: operations["read_document_v1_documents_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -380,7 +426,7 @@ export interface components {
             answer: string;
             /**
              * Sources
-             * @description Evidence: texts by id, a list of `{id, text}`, or a list of texts, which are numbered from 1.
+             * @description Evidence: texts by id, a list of `{id, text, name}`, or a list of texts, which are numbered from 1.
              */
             sources: {
                 [key: string]: string;
@@ -412,7 +458,7 @@ export interface components {
             claim: string;
             /**
              * Sources
-             * @description Evidence: texts by id, a list of `{id, text}`, or a list of texts, which are numbered from 1.
+             * @description Evidence: texts by id, a list of `{id, text, name}`, or a list of texts, which are numbered from 1.
              */
             sources: {
                 [key: string]: string;
@@ -435,6 +481,27 @@ export interface components {
             question?: string | null;
             /** @description Thresholds and limits for this request; what is left out is configured. */
             policy?: components["schemas"]["PolicySettings"] | null;
+        };
+        /**
+         * DocumentIn
+         * @description A document whose text is wanted.
+         * @example {
+         *       "data": "PHA+T3Blbi48L3A+",
+         *       "name": "notice.html"
+         *     }
+         */
+        DocumentIn: {
+            /**
+             * Name
+             * @description The name of its file: the suffix tells the format.
+             */
+            name: string;
+            /**
+             * Data
+             * Format: base64
+             * @description Its bytes, in base64.
+             */
+            data: string;
         };
         /**
          * EntityIn
@@ -526,14 +593,19 @@ export interface components {
             claim_id: string;
             /**
              * Right
-             * @description Whether its verdict was right.
+             * @description Whether its verdict was right; null removes an earlier mark.
              */
-            right: boolean;
+            right: boolean | null;
             /**
              * Actual
              * @description The status that would have been right.
              */
             actual?: string | null;
+            /**
+             * Comment
+             * @description The reason in words; it is stored as it is written.
+             */
+            comment?: string | null;
         };
         /**
          * PolicySettings
@@ -726,6 +798,11 @@ export interface components {
              * @description Its text.
              */
             text: string;
+            /**
+             * Name
+             * @description The name of its file, shown in reports.
+             */
+            name?: string | null;
         };
         /**
          * StepIn
@@ -1675,6 +1752,123 @@ export interface operations {
             };
         };
     };
+    list_reports_v1_reports_get: {
+        parameters: {
+            query?: {
+                /** @description Words, all of which question, answer, sources or headline have. */
+                q?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.reports/1";
+                        total: number;
+                        reports: {
+                            id: string;
+                            created: string;
+                            /** @enum {unknown} */
+                            outcome: "grounded" | "flagged" | "undetermined" | "nothing_to_check";
+                            headline: string;
+                            checked: number;
+                            flagged: number;
+                            undetermined: number;
+                            question: string;
+                            /** @description Its first 200 characters. */
+                            answer: string;
+                            /** @description Ids and names, with commas between them. */
+                            sources: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     convert_report_v1_reports_post: {
         parameters: {
             query?: {
@@ -1971,6 +2165,328 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_check_v1_reports__report_id__check_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From the header x-veridical-report. */
+                report_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The check. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.page/1";
+                        id: string;
+                        question: string | null;
+                        answer: string;
+                        sources: {
+                            id: string;
+                            text: string;
+                            name: string | null;
+                        }[];
+                        /** @description The verdict on an answer, claim by claim (docs/schemas/report-1.schema.json). */
+                        report: {
+                            /** @constant */
+                            schema: "veridical.report/1";
+                            policy: Record<string, never>;
+                            /** @description Who was asked. */
+                            backend: {
+                                name: string;
+                                model: string;
+                                estimator: string;
+                            };
+                            /** @description Totals with their denominators. */
+                            summary: {
+                                /** @enum {unknown} */
+                                outcome: "grounded" | "flagged" | "undetermined" | "nothing_to_check";
+                                sentences: number;
+                                claims_extracted: number;
+                                claims_checked: number;
+                                skipped: Record<string, never>;
+                                by_status: Record<string, never>;
+                                max_gap_bits: number | null;
+                                overall_confidence: number | null;
+                                latency_ms: number;
+                                cost_usd: number | null;
+                                tokens: number | null;
+                            };
+                            claims: {
+                                id: string;
+                                text: string;
+                                /** @description Code points, end exclusive. */
+                                span: {
+                                    start: number;
+                                    end: number;
+                                };
+                                kind: string;
+                                assertive: boolean;
+                                /** @enum {unknown} */
+                                status: "phantom_citation" | "undetermined" | "unverifiable" | "contradicted" | "supported" | "partially_supported" | "unsupported";
+                                rule: string;
+                                flagged: boolean;
+                                /** @enum {unknown} */
+                                certainty: "sure" | "unsure";
+                                probability_right: number | null;
+                                notes: string[];
+                                /** @description What was measured, or why nothing was. */
+                                p1: {
+                                    supported: number | null;
+                                    contradicted: number | null;
+                                    not_in_context: number | null;
+                                    low: number | null;
+                                    high: number | null;
+                                    estimator: string;
+                                    samples: number;
+                                    cached: boolean;
+                                } | {
+                                    /** @enum {unknown} */
+                                    unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                };
+                                /** @description What was measured, or why nothing was. */
+                                p0: {
+                                    supported: number | null;
+                                    contradicted: number | null;
+                                    not_in_context: number | null;
+                                    low: number | null;
+                                    high: number | null;
+                                    estimator: string;
+                                    samples: number;
+                                    cached: boolean;
+                                } | {
+                                    /** @enum {unknown} */
+                                    unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                };
+                                required_bits: number | null;
+                                observed_bits: number | null;
+                                budget_gap_bits: number | null;
+                                confidence_justified: boolean | null;
+                                evidence_dependence: number | null;
+                                citations: Record<string, never>[];
+                                evidence: Record<string, never>[];
+                                windows_scored: Record<string, never>[];
+                            }[];
+                        };
+                        marks: {
+                            [key: string]: {
+                                right: boolean;
+                                actual: string | null;
+                                comment: string | null;
+                            };
+                        };
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_document_v1_documents_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DocumentIn"];
+            };
+        };
+        responses: {
+            /** @description Its text, and remarks. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.documents/1";
+                        sources: {
+                            id: string;
+                            text: string;
+                            name: string | null;
+                        }[];
+                        remarks: string[];
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not installed */
+            501: {
                 headers: {
                     [name: string]: unknown;
                 };
