@@ -1,7 +1,8 @@
 // Blocks of a Markdown text with the place of every character: what is shown is a slice of the text.
 //
 // A block is `{kind, start, end, level, children, leaves}`; it has children or leaves. A leaf is
-// `{start, end, styles}`, in UTF-16 units of the whole text. Characters in no leaf are syntax.
+// `{start, end, styles}`, in UTF-16 units of the whole text. Characters in no leaf are syntax. A reader
+// of its own, as others do not say where within a line a character stands; a test compares it with one.
 
 import { runs } from "./markdown_inline.js";
 
