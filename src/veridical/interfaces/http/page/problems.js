@@ -14,7 +14,7 @@ const WORDS = {
   429: ["The service has too much to do.", "Other checks are under way.", true],
   500: ["Something failed in the service.", "Whoever runs it finds the cause in its logs.", true],
   501: ["A part of the service is not installed.", "", false],
-  503: ["The verifier is not available right now.", "", true],
+  503: ["A part of the service is not available right now.", "", true],
 };
 
 let timer = null;
