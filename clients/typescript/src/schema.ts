@@ -483,27 +483,6 @@ export interface components {
             policy?: components["schemas"]["PolicySettings"] | null;
         };
         /**
-         * DocumentIn
-         * @description A document whose text is wanted.
-         * @example {
-         *       "data": "PHA+T3Blbi48L3A+",
-         *       "name": "notice.html"
-         *     }
-         */
-        DocumentIn: {
-            /**
-             * Name
-             * @description The name of its file: the suffix tells the format.
-             */
-            name: string;
-            /**
-             * Data
-             * Format: base64
-             * @description Its bytes, in base64.
-             */
-            data: string;
-        };
-        /**
          * EntityIn
          * @description An entity, and its role in a fact.
          */
@@ -821,6 +800,27 @@ export interface components {
             } | (components["schemas"]["SourceIn"] | string)[] | null;
             /** Confidence */
             confidence?: number | null;
+        };
+        /**
+         * UploadIn
+         * @description A document whose text is wanted.
+         * @example {
+         *       "data": "PHA+T3Blbi48L3A+",
+         *       "name": "notice.html"
+         *     }
+         */
+        UploadIn: {
+            /**
+             * Name
+             * @description The name of its file: the suffix tells the format.
+             */
+            name: string;
+            /**
+             * Data
+             * Format: base64
+             * @description Its bytes, in base64.
+             */
+            data: string;
         };
         /**
          * FieldProblem
@@ -2389,7 +2389,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DocumentIn"];
+                "application/json": components["schemas"]["UploadIn"];
             };
         };
         responses: {

@@ -85,7 +85,7 @@ def _marks(report: Report, service: Service) -> dict[str, dict[str, Any]]:
     responses=replies.answers(replies.DOCUMENTS, "Its text, and remarks.", 501),
     response_class=Response,
 )
-async def read_document(body: schemas.DocumentIn, service: ServiceDep) -> Response:
+async def read_document(body: schemas.UploadIn, service: ServiceDep) -> Response:
     """Return the text of a document as a source; a JSON document may hold several.
 
     A process of its own reads it, with limits on time and memory.

@@ -280,7 +280,7 @@ class FeedbackIn(Body):
     )
 
 
-class DocumentIn(Body):
+class UploadIn(Body):
     """A document whose text is wanted."""
 
     model_config = ConfigDict(
