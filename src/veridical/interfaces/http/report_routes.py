@@ -37,8 +37,8 @@ async def list_reports(
     ] = "",
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """Return the reports that this key asked for; of long answers the beginning is searched."""
-    entries = await service.shelf.entries(request.state.key.id)
+    """Return the reports of the project; of long answers the beginning is searched."""
+    entries = await service.shelf.entries(request.state.key.project)
     found = [entry.to_dict() for entry in entries if entry.matches(q)]
     document = {"schema": "veridical.reports/1", "total": len(found), "reports": found[:limit]}
     return JSONResponse(document)
@@ -55,24 +55,26 @@ async def get_check(
     request: Request,
     service: ServiceDep,
 ) -> Response:
-    """Return all that a page needs to show a check that this key asked for."""
-    report = await service.shelf.get(report_id, request.state.key.id)
+    """Return all that a page needs to show a check that a key of this project asked for."""
+    report = await service.shelf.get(report_id, request.state.key.project)
     if report is None:
-        msg = "this report is not kept any more, or was made with another key"
+        msg = "this report is not kept any more, or is another project's"
         raise MissingReportError(msg, hint="Check the answer again; server.reports_s is how long")
-    marks = await anyio.to_thread.run_sync(partial(_marks, report, service))
+    marks = await anyio.to_thread.run_sync(
+        partial(_marks, report, service, request.state.key.project)
+    )
     sources = [{"id": s.id, "text": s.text, "name": s.path} for s in report.sources.values()]
     texts = {"question": report.question, "answer": report.answer, "sources": sources}
     shown = {"schema": "veridical.page/1", "id": report_id, "report": report.to_dict()}
     return JSONResponse(shown | texts | {"marks": marks})
 
 
-def _marks(report: Report, service: Service) -> dict[str, dict[str, Any]]:
+def _marks(report: Report, service: Service, project: str) -> dict[str, dict[str, Any]]:
     """Return the marks on a report by claim; none if there is no reading them."""
     from veridical.feedback.labels import Feedback
 
     try:
-        found = Feedback(service.store).list(report)
+        found = Feedback(service.store.of(project)).list(report)
     except VeridicalError as error:
         service.failed("feedback", error)
         return {}

@@ -60,8 +60,8 @@ def test_reports_are_listed_and_found_by_their_words(opened: Open, where: str) -
     use(opened, work, server={"reports_in": where})
 
 
-def test_keys_do_not_see_the_reports_of_others(opened: Open, tmp_path: Path) -> None:
-    tokens, keys = zip(*(new_key(name) for name in ("ours", "theirs")), strict=True)
+def test_keys_do_not_see_the_reports_of_other_projects(opened: Open, tmp_path: Path) -> None:
+    tokens, keys = zip(*(new_key(name, project=name) for name in ("ours", "theirs")), strict=True)
     write_keys(tmp_path / "keys.json", keys)
 
     async def work(client: httpx.AsyncClient, _service: Service) -> None:

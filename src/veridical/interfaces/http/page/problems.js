@@ -8,7 +8,7 @@ const WORDS = {
   0: ["The service cannot be reached.", "Check that it runs and that you are connected.", true],
   401: ["This service asks for a key.", "", true],
   403: ["Your key may not do this.", "Ask whoever runs the service for one that may.", false],
-  404: ["This report is not kept any more.", "Reports are kept for a while, for those who made them: check the answer again.", false],
+  404: ["This report is not kept any more.", "Reports are kept for a while, for their project only: check the answer again.", false],
   413: ["These texts are too long for one check.", "Leave a source out, or check the answer in parts.", false],
   422: ["The service cannot work with this.", "", false],
   429: ["The service has too much to do.", "Other checks are under way.", true],
