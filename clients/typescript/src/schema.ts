@@ -1130,6 +1130,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     check_stream_v1_check_stream_post: {
@@ -1235,6 +1244,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1362,6 +1380,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     quotes_v1_quotes_post: {
@@ -1480,6 +1507,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     audit_v1_audit_post: {
@@ -1590,6 +1626,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1790,6 +1835,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     list_reports_v1_reports_get: {
@@ -1900,6 +1954,15 @@ export interface operations {
             };
             /** @description Something of ours failed */
             500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2092,6 +2155,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     feedback_v1_feedback_post: {
@@ -2205,6 +2277,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2418,6 +2499,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     read_document_v1_documents_post: {
@@ -2534,6 +2624,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     recall_v1_memory_facts_get: {
@@ -2640,6 +2739,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2766,6 +2874,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     delete_v1_memory_facts__fact_id__delete: {
@@ -2879,6 +2996,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3176,6 +3302,15 @@ export interface operations {
             };
             /** @description A part is not available */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
                 headers: {
                     [name: string]: unknown;
                 };

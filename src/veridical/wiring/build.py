@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from importlib.metadata import EntryPoint
 
+    from veridical.core.limits import Limits
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
@@ -59,10 +60,11 @@ def build_verifier(
     backend: str | Backend | None = None,
     policy: Policy | None = None,
     operation: Operation = "check",
+    limits: Limits | None = None,
 ) -> Verifier:
     """Return the verifier of the settings; `backend` and `policy` override theirs.
 
-    `operation` is its purpose; the backend depends on it.
+    `operation` is its purpose; the backend depends on it. Texts beyond the `limits` are refused.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -72,6 +74,7 @@ def build_verifier(
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
+        limits=limits,
         hash_key=settings.telemetry.key_of_hashes,
     )
 
