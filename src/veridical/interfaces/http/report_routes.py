@@ -60,13 +60,16 @@ async def get_check(
     if report is None:
         msg = "this report is not kept any more, or is another project's"
         raise MissingReportError(msg, hint="Check the answer again; server.reports_s is how long")
-    marks = await anyio.to_thread.run_sync(
-        partial(_marks, report, service, request.state.key.project)
+    return await service.rendered(
+        partial(_whole, report_id, report, service, request.state.key.project)
     )
+
+
+def _whole(report_id: str, report: Report, service: Service, project: str) -> Response:
     sources = [{"id": s.id, "text": s.text, "name": s.path} for s in report.sources.values()]
     texts = {"question": report.question, "answer": report.answer, "sources": sources}
     shown = {"schema": "veridical.page/1", "id": report_id, "report": report.to_dict()}
-    return JSONResponse(shown | texts | {"marks": marks})
+    return JSONResponse(shown | texts | {"marks": _marks(report, service, project)})
 
 
 def _marks(report: Report, service: Service, project: str) -> dict[str, dict[str, Any]]:
