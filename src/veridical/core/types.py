@@ -76,7 +76,7 @@ def ensure_text(text: object, what: str) -> None:
         raise TextError(msg, hint="Decode bytes first; pass a str")
     if not text.strip():
         msg = f"{what} is empty"
-        raise TextError(msg, hint="Leave it out, or give it some text")
+        raise TextError(msg, hint="Give it some text")
     surrogate = _lone_surrogate(text)
     if surrogate is not None:
         msg = f"{what} holds a lone surrogate at offset {surrogate}"

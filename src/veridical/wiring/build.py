@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -190,8 +191,10 @@ def _installed(group: str, what: str, name: str, *others: str) -> EntryPoint:
     entry = find(group, name)
     if entry is None:
         msg = f"there is no {what} named {name!r}"
-        known = ", ".join(sorted([*installed(group), *others]))
-        raise ConfigurationError(msg, hint=f"Installed here: {known}")
+        known = sorted([*installed(group), *others])
+        near = get_close_matches(name, known, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise ConfigurationError(msg, hint=f"{meant}Installed here: {', '.join(known)}")
     return entry
 
 

@@ -56,7 +56,7 @@ class Problem(BaseModel):
                     "title": "The request cannot be processed",
                     "status": 422,
                     "detail": "the answer is empty",
-                    "hint": "Leave it out, or give it some text",
+                    "hint": "Give it some text",
                     "request_id": "5f0c1a9e6d7b4c83",
                     "errors": [],
                 }
