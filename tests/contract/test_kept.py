@@ -127,24 +127,32 @@ def test_the_settings_put_the_cache_into_the_database(new_url: NewUrl) -> None:
 
 
 def test_a_report_is_had_again_while_it_is_kept(store: Store) -> None:
-    ReportTable(store, most=9, kept_s=60.0).put("r1", "app", b"\0data")
+    ReportTable(store, most=9, kept_s=60.0).put("r1", "app", b"\0data", b"{}")
     table = ReportTable(store, most=9, kept_s=60.0)
     assert table.get("r1") == b"\0data"
     assert table.get("r2") is None
     assert ReportTable(store, most=9, kept_s=1e-9).get("r1") is None
 
 
+def test_reports_of_a_project_are_listed_newest_first(store: Store) -> None:
+    for number, project in enumerate(("default", "other", "default")):
+        table = ReportTable(store.of(project), most=9, kept_s=60.0)
+        table.put(f"r{number}", "app", b"\0" * 200_000, f"entry {number}".encode())
+    assert ReportTable(store, most=9, kept_s=60.0).entries() == [b"entry 2", b"entry 0"]
+    assert ReportTable(store, most=9, kept_s=1e-9).entries() == []
+
+
 def test_reports_that_are_too_old_or_too_many_go(store: Store) -> None:
     table = ReportTable(store, most=2, kept_s=60.0)
     for number in range(4):
-        table.put(f"r{number}", "app", b"data")
+        table.put(f"r{number}", "app", b"data", b"{}")
     assert [bool(table.get(f"r{number}")) for number in range(4)] == [
         False,
         False,
         True,
         True,
     ]
-    ReportTable(store, most=2, kept_s=1e-9).put("r9", "app", b"data")
+    ReportTable(store, most=2, kept_s=1e-9).put("r9", "app", b"data", b"{}")
     assert table.get("r3") is None
 
 

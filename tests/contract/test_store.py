@@ -47,6 +47,7 @@ def row(claim: str = "c1", **changes: object) -> dict[str, Any]:
         "contradiction_threshold": 0.5,
         "right": True,
         "actual": None,
+        "comment": None,
     } | changes
 
 

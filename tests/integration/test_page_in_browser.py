@@ -29,7 +29,6 @@ pytest.importorskip("uvicorn")
 
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
-FAST_MS = 100
 KEY = "a key of this test"
 
 ANSWER = (
@@ -92,8 +91,11 @@ class Service:
 
         async def stream(request: Request) -> Response:
             body = await request.json()
+            name = f"r{len(self.reports) + 1}"
             return refused(request) or StreamingResponse(
-                self.events(body), media_type="text/event-stream"
+                self.events(name, body),
+                media_type="text/event-stream",
+                headers={"x-veridical-report": name},
             )
 
         async def mark(request: Request) -> Response:
@@ -106,21 +108,23 @@ class Service:
             return refused(request) or Response(self.report.to_sarif())
 
         async def stored(request: Request) -> Response:
-            return JSONResponse(self.reports[request.path_params["name"]])
+            found = self.reports.get(request.path_params["name"])
+            return refused(request) or JSONResponse(found or {}, 200 if found else 404)
 
         app.router.add_route("/v1/check/stream", stream, methods=["POST"])
         app.router.add_route("/v1/feedback", mark, methods=["POST"])
         app.router.add_route("/v1/reports", converted, methods=["POST"])
-        app.router.add_route("/v1/reports/{name}", stored)
+        app.router.add_route("/v1/reports/{name}/check", stored)
         return app
 
-    async def events(self, body: dict[str, Any]) -> AsyncIterator[str]:
+    async def events(self, name: str, body: dict[str, Any]) -> AsyncIterator[str]:
         import anyio
 
         late = Unmeasured(UnmeasuredReason.TIMEOUT)
         answer = (lambda _: late) if self.unmeasured else judged
         async with Verifier(FakeBackend(answer)) as verifier:
-            report = await verifier.check(body["answer"], body["sources"], body.get("question"))
+            sources = {source["id"]: source["text"] for source in body["sources"]}
+            report = await verifier.check(body["answer"], sources, body.get("question"))
         document = report.to_dict()
         total = len(document["claims"])
         for done, claim in enumerate(document["claims"], start=1):
@@ -130,6 +134,8 @@ class Service:
             yield event("claim", claim)
             await anyio.sleep(self.claim_delay_s)
         self.report = report
+        whole = {"schema": "veridical.page/1", "id": name, "report": document, "marks": {}}
+        self.reports[name] = whole | {"question": None} | body
         yield event("report", document)
 
 
@@ -221,6 +227,11 @@ def lit(page: Page) -> str:
     return "".join(page.locator("#sources .mark.on").all_inner_texts())
 
 
+def problem(page: Page) -> str:
+    page.wait_for_selector("#problem:not([hidden])")
+    return page.inner_text("#problem p")
+
+
 def in_view(page: Page, selector: str) -> bool:
     """Return whether an element comes into view: scrolling is smooth, and takes its time."""
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
@@ -277,7 +288,7 @@ def test_stopping_keeps_what_was_decided(page: Page, service: Service) -> None:
     page.wait_for_selector("#listed .entry")
     page.click("#stop")
     page.wait_for_selector("html:not(.running)")
-    assert page.inner_text("#problem").startswith("Stopped.")
+    assert problem(page).startswith("Stopped.")
     assert page.locator("#listed .entry").count() >= 1
 
 
@@ -286,7 +297,7 @@ def test_stream_that_ends_early_is_no_verdict(page: Page, service: Service) -> N
     fill(page)
     page.click("#submit")
     page.wait_for_selector("#problem:not([hidden])")
-    assert "ended before the check was done" in page.inner_text("#problem")
+    assert "ended before the check was done" in problem(page)
     assert page.inner_text("#headline") == "Not finished"
     assert "o-grounded" not in (page.get_attribute("#top", "class") or "")
 
@@ -313,7 +324,7 @@ def test_slash_finds_and_escape_leaves(page: Page) -> None:
     checked(page)
     page.keyboard.press("/")
     page.keyboard.type("valve")
-    page.wait_for_function("document.getElementById('listed-n').innerText === '1 of 4'")
+    page.wait_for_function("() => document.getElementById('listed-n').innerText === '1 of 4'")
     # Not the inner text: what is not painted yet has none.
     assert (page.locator("#listed .entry").first.text_content() or "").strip().startswith("†")
     page.keyboard.press("Escape")
@@ -339,30 +350,70 @@ def test_help_opens_and_closes_by_key(page: Page) -> None:
     assert selected(page) == "c2"
 
 
-def test_deep_link_survives_a_reload(page: Page, address: str) -> None:
+def test_deep_link_survives_a_reload(page: Page) -> None:
     checked(page)
-    page.goto(f"{address}#c1")
+    page.goto(page.url.partition("#")[0] + "#c1")
     page.reload()
     page.wait_for_selector("#card .card")
     assert selected(page) == "c1"
     assert "14:02" in lit(page)
 
 
-def test_stored_report_opens_by_its_address(page: Page, address: str, service: Service) -> None:
+def test_check_has_an_address_and_back_leads_to_the_texts(page: Page, address: str) -> None:
     checked(page)
-    service.reports["r1"] = service.report.to_dict()
-    page.evaluate("sessionStorage.clear()")
-    page.goto(f"{address}?report=r1#c3")
-    page.wait_for_selector("#card .card")
-    assert selected(page) == "c3"
-    assert page.locator("#no-answer").is_visible()
+    assert page.url == f"{address}?report={page.url.partition('=')[2]}"
+    page.go_back()
+    page.wait_for_selector("html.composing")
+    assert page.input_value("#answer-in") == ANSWER
+    page.go_forward()
+    page.wait_for_selector("html:not(.composing)")
+    assert page.inner_text("#headline") == "Flagged: 2 of 3 checked claims"
+
+
+def test_kept_report_opens_by_its_address_with_its_texts(
+    page: Page, new_page: Callable[..., Page]
+) -> None:
+    checked(page)
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("w")
+    other = new_page()
+    other.goto(page.url.partition("#")[0] + "#c2")
+    other.wait_for_selector("#card .card")
+    assert selected(other) == "c2"
+    assert lit(other) == lit(page)
+    assert other.inner_text("#answer-text") == page.inner_text("#answer-text")
+    assert other.locator('.marking [aria-pressed="true"]').inner_text() == "Wrong"
+    assert other.locator(".source .path").all_inner_texts() == ["S1.txt", "S2.txt"]
+
+
+def test_report_that_is_not_kept_is_said_so(page: Page, address: str) -> None:
+    page.goto(f"{address}?report=nothing")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "not kept any more" in problem(page)
+    assert page.locator("#problem .retry").count() == 0
+
+
+def test_history_lists_and_finds_reports(page: Page) -> None:
+    checked(page)
+    page.click("#edit")
+    page.fill("#answer-in", "The ferry stopped [S1].")
+    page.click("#submit")
+    page.wait_for_selector("html:not(.running):not(.composing)")
+    page.click("#history-open")
+    page.wait_for_selector("#history-list .kept")
+    assert page.locator("#history-list .kept").count() == 2
+    page.fill("#history-search", "valve")
+    page.wait_for_function("() => document.querySelectorAll('#history-list .kept').length === 1")
+    page.click("#history-list .kept")
+    page.wait_for_function("() => document.querySelectorAll('#listed .entry').length === 4")
+    assert "The valve held" in page.inner_text("#answer-text")
 
 
 def test_opened_report_finds_its_texts_in_the_form(page: Page, service: Service) -> None:
     checked(page)
     document = service.report.to_json()
     page.evaluate("sessionStorage.clear()")
-    page.reload()
+    page.goto(page.url.partition("?")[0])
     fill(page)
     page.set_input_files(
         "#file-open",
@@ -378,15 +429,15 @@ def test_file_that_is_no_report_is_said_so(page: Page) -> None:
         "#file-open", {"name": "r.json", "mimeType": "application/json", "buffer": b'{"a": 1}'}
     )
     page.wait_for_selector("#problem:not([hidden])")
-    assert "not a report" in page.inner_text("#problem")
+    assert "not a report" in problem(page)
 
 
 def test_what_is_missing_is_said_before_anything_is_sent(page: Page) -> None:
     page.click("#submit")
-    assert page.inner_text("#problem") == "There is no answer to check."
+    assert problem(page) == "There is no answer to check."
     page.fill("#answer-in", "It is so.")
     page.keyboard.press("Control+Enter")
-    assert page.inner_text("#problem").startswith("There are no sources")
+    assert problem(page).startswith("There are no sources")
 
 
 def test_marking_a_verdict_tells_the_service(page: Page, service: Service) -> None:
@@ -396,7 +447,22 @@ def test_marking_a_verdict_tells_the_service(page: Page, service: Service) -> No
     (mark,) = service.marks
     assert (mark["claim_id"], mark["right"]) == ("c2", False)
     assert mark["report"] == service.report.to_dict()
-    assert page.inner_text("#said") == "Kept: the verdict on c2 is wrong."
+    assert page.inner_text("#said") == "The verdict on c2 is marked wrong."
+
+
+def test_mark_shows_at_once_and_is_taken_back_if_it_is_not_kept(
+    page: Page, service: Service
+) -> None:
+    checked(page)
+    service.fail = (503, {"title": "Down"})
+    page.keyboard.press("w")
+    assert "The mark is not kept." in problem(page)
+    assert page.locator("#listed .marked").count() == 0
+    service.fail = None
+    page.keyboard.press("w")
+    page.wait_for_selector("#listed .marked")
+    assert page.locator("#listed .entry.on").inner_text().endswith("you: wrong")
+    assert page.get_attribute("#answer-text .badge.on", "data-label") == "✗ c2 ✎"
 
 
 def test_key_is_asked_for_and_used(page: Page, service: Service) -> None:
@@ -416,10 +482,19 @@ def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:
     from veridical.wiring.build import build_store
 
     checked(page)
-    page.keyboard.press("w")
-    page.wait_for_selector('.marking [aria-pressed="true"]')
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("w")
+    page.select_option(".marking select", "supported")
+    page.fill('.marking input[type="text"]', "An hour is at once here.")
+    with page.expect_response("**/v1/feedback"):
+        page.keyboard.press("Enter")
     (mark,) = Feedback(build_store(settings)).list()
     assert (mark.claim_id, mark.right, mark.status) == ("c2", False, "contradicted")
+    assert (mark.actual, mark.comment) == ("supported", "An hour is at once here.")
+    with page.expect_response("**/v1/feedback"):
+        page.click(".marking >> text=Undo")
+    assert Feedback(build_store(settings)).list() == []
+    assert page.locator("#listed .marked").count() == 0
 
 
 class TestWithKeys:
@@ -467,9 +542,15 @@ def test_overload_is_said_with_its_wait(page: Page, service: Service) -> None:
     fill(page)
     page.click("#submit")
     page.wait_for_selector("#problem:not([hidden])")
-    said = page.inner_text("#problem")
-    assert said == "Too busy. Come back later. Try again in 7 seconds. (request q9)"
+    said = problem(page)
+    assert said == "The service has too much to do. Other checks are under way. Request q9."
     assert page.input_value("#answer-in") == ANSWER
+    retry = page.locator("#problem .retry")
+    assert retry.inner_text().startswith("Try again in")
+    assert retry.is_disabled()
+    service.fail = None
+    retry.click(timeout=15_000)
+    page.wait_for_selector("#card .card")
 
 
 def download(page: Page, kind: str) -> str:
@@ -532,19 +613,21 @@ def test_what_is_unsure_looks_different_and_says_please_look(page: Page, address
     labels = page.locator("#answer-text .badge").evaluate_all(
         "all => all.map(b => b.dataset.label)"
     )
-    assert labels == ["✓ c1", "✗ c2", "† c3", "?✗ c5", "?✓ c6", "?○ c7"]
+    assert labels == ["✓ c1", "✗ c2", "† c3", "· skipped", "?✗ c5", "?✓ c6", "?○ c7"]
     looks = page.locator("#answer-text .badge").evaluate_all(
         """all => all.map(badge => {
           const style = getComputedStyle(badge, "::after");
           return [style.borderTopStyle, style.fontStyle, style.color].join(" ");
         })"""
     )
-    assert looks[0] != looks[4], "a sure and an unsure pass"
-    assert looks[1] != looks[3], "a sure and an unsure contradiction"
-    for number in (3, 4, 5):
+    assert looks[0] != looks[5], "a sure and an unsure pass"
+    assert looks[1] != looks[4], "a sure and an unsure contradiction"
+    for number in (4, 5, 6):
         page.locator("#answer-text .badge").nth(number).click()
         assert "please look" in page.inner_text("#card .why")
-    assert "unsure, right with a probability of 0.70" in page.inner_text("#card .facts")
+    facts = page.locator("#card .facts").text_content() or ""
+    assert "unsure, right with a probability of 0.70" in facts
+    assert page.inner_text("#card .certain") == "unsure"
     page.locator("#answer-text .badge").nth(1).click()
     assert "please look" not in page.inner_text("#card .why")
     assert "1 contradicted, unsure" in page.inner_text("#legend")
@@ -596,19 +679,56 @@ def test_page_width_fits_a_phone(new_page: Callable[..., Page]) -> None:
     assert selected(page) is None
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(new_page: Callable[..., Page], scheme: str) -> None:
+STATES = ("compose", "example", "result", "why", "marked", "plain", "source", "history", "help")
+
+
+@pytest.mark.parametrize(
+    ("viewport", "scheme"),
+    [(PHONE, "light"), (PHONE, "dark"), (WIDE, "dark"), ({"width": 2560, "height": 1300}, "light")],
+)
+def test_axe_finds_nothing(
+    new_page: Callable[..., Page], viewport: dict[str, int], scheme: str
+) -> None:
     pytest.importorskip("axe_playwright_python")
     import axe_playwright_python
 
     script = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
-    page = new_page(color_scheme=scheme)
+    page = new_page(color_scheme=scheme, viewport=viewport)
     found = {"compose": violations(page, script)}
-    checked(page)
+    page.click("#example-open")
+    found["example"] = violations(page, script)
+    page.click("#edit")
+    checked(page, f"# Title\n\n- {ANSWER}\n\n| a | b |\n|---|---|\n| 1 | `2` |")
+    page.locator("#answer-text .badge").nth(1).click()
     found["result"] = violations(page, script)
-    page.keyboard.press("?")
+    page.click("#card .figures summary")
+    found["why"] = violations(page, script)
+    page.keyboard.press("w")
+    found["marked"] = violations(page, script)
+    page.keyboard.press("Escape")
+    page.click("#format")
+    found["plain"] = violations(page, script)
+    page.select_option("#sort", "source")
+    found["source"] = violations(page, script)
+    page.click("#history-open")
+    page.wait_for_selector("#history-list .kept")
+    found["history"] = violations(page, script)
+    page.keyboard.press("Escape")
+    page.click("#help-open")
     found["help"] = violations(page, script)
-    assert found == {"compose": [], "result": [], "help": []}
+    assert found == {state: [] for state in STATES}
+
+
+def test_axe_finds_nothing_in_an_error(page: Page, service: Service) -> None:
+    pytest.importorskip("axe_playwright_python")
+    import axe_playwright_python
+
+    script = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text("utf-8")
+    service.fail = (503, {"title": "Down", "detail": "the backend is down"})
+    fill(page)
+    page.click("#submit")
+    page.wait_for_selector("#problem .retry")
+    assert violations(page, script) == []
 
 
 def violations(page: Page, script: str) -> list[str]:
@@ -620,13 +740,168 @@ def violations(page: Page, script: str) -> list[str]:
     ]
 
 
-def test_marking_is_in_view_however_long_the_details_are(new_page: Callable[..., Page]) -> None:
-    for viewport in (WIDE, PHONE):
-        page = new_page(viewport=viewport)
-        checked(page)
-        page.locator("#answer-text .badge").nth(1).click()
-        assert page.evaluate("details.scrollHeight > details.clientHeight")
-        assert in_view(page, "#card .marking")
+def test_card_leaves_the_sources_two_thirds_and_has_its_figures_under_why(page: Page) -> None:
+    checked(page)
+    height = "(selector) => document.querySelector(selector).getBoundingClientRect().height"
+    card, pane = (page.evaluate(height, selector) for selector in ("#details", ".right"))
+    assert card <= pane * 0.34
+    assert not page.locator("#card .meters").is_visible()
+    page.click("#card .figures summary")
+    assert page.locator("#card .meters").is_visible()
+
+
+def test_example_is_there_before_anything_is_typed(page: Page) -> None:
+    assert "Example" in page.inner_text("#example-title")
+    first = page.locator("#example-claims .card").first
+    assert first.locator(".compare mark.differs").all_inner_texts() == ["six", "eight"]
+    assert page.input_value("#answer-in") == ""
+    page.locator("#example-answer .badge").nth(1).click()
+    assert selected(page) == "c2"
+    assert page.url.endswith("?example#c2")
+    assert "It carries eight lanes." in lit(page)
+    assert page.locator(".for-example").is_visible()
+    assert page.locator("#card .marking").count() == 0  # nobody's feedback is about the example
+    page.go_back()
+    page.wait_for_selector("html.composing")
+
+
+def test_only_the_evidence_of_the_chosen_claim_is_coloured(page: Page) -> None:
+    checked(page)
+    grounds = """(on) => [...document.querySelectorAll("#sources .mark")]
+      .filter((mark) => mark.matches(".on") === on)
+      .map((mark) => getComputedStyle(mark).backgroundColor)"""
+    assert set(page.evaluate(grounds, False)) == {"rgba(0, 0, 0, 0)"}
+    assert any(ground != "rgba(0, 0, 0, 0)" for ground in page.evaluate(grounds, True))
+    weak = page.locator("#sources .mark.on.weak").all_inner_texts()
+    assert not any("restarted an hour later" in text for text in weak)
+
+
+def test_claim_and_source_stand_side_by_side_with_what_differs(page: Page) -> None:
+    checked(page, "The pump stopped at 15:02 at once [S1].")
+    assert page.locator("#card .said mark.differs").all_inner_texts() == ["15:02", "once"]
+    assert page.inner_text("#card .compare .place") == "S1, line 301"
+    boxes = page.locator("#card .compare > div")
+    left, right = boxes.nth(0).bounding_box(), boxes.nth(1).bounding_box()
+    assert left
+    assert right
+    assert (left["y"], left["x"] < right["x"]) == (right["y"], True)
+
+
+def test_sentence_that_decides_stands_beside_the_claim(page: Page) -> None:
+    """The embedded verifier shows a nearest passage before the sentence with the other number."""
+    page.goto(page.url + "?example#c2")
+    page.wait_for_selector("#card .card")
+    other = {"source": "notice.txt", "start": 0, "end": 63, "text": "It opened.", "role": "nearest"}
+    chosen = page.evaluate(
+        """async (other) => {
+          const { deciding } = await import("/page/words.js");
+          const shipped = await (await fetch("/page/example.json")).json();
+          const claim = shipped.report.claims[1];
+          const before = { ...claim, evidence: [other, ...claim.evidence] };
+          const without = { ...before, quantity_difference: undefined };
+          return [deciding(claim), deciding(before), deciding(without)];
+        }""",
+        other,
+    )
+    assert chosen == [0, 1, 1]
+
+
+def test_flagged_claims_are_first_and_can_be_sorted_and_grouped(page: Page) -> None:
+    checked(page)
+    order = """() => [...document.querySelectorAll("#listed .entry, #listed .group .chip")]
+      .map((each) => each.dataset.claims ?? each.textContent)"""
+    assert page.evaluate(order) == ["c2", "c3", "c1", "c4"]
+    page.select_option("#sort", "text")
+    assert page.evaluate(order) == ["c1", "c2", "c3", "c4"]
+    page.select_option("#sort", "source")
+    assert page.evaluate(order) == ["S1", "c2", "c1", "S7", "c3", "no source", "c4"]
+
+
+def test_search_stays_in_view_in_a_long_list(page: Page) -> None:
+    checked(page, " ".join(f"Gate {n} stopped at 14:02 [S1]." for n in range(80)))
+    page.evaluate("document.getElementById('claims').scrollTop = 3000")
+    assert in_view(page, "#search")
+
+
+def test_markdown_is_formatted_with_marks_exact_to_the_character(page: Page) -> None:
+    answer = (
+        "# Log\n\n- The **pump** 👩‍🚀 stopped at `14:02` [S1].\n- It *restarted* at once [S1].\n\n"
+        "| Valve | State |\n|---|---|\n| new | held [S7] |\n\n<b>bold</b> is text."
+    )
+    checked(page, answer)
+    marked = """(id) => [...document.querySelectorAll(`#answer-text .mark[data-claims~="${id}"]`)]
+      .map((mark) => mark.textContent).join("")"""
+    assert page.evaluate(marked, "c2").strip() == "The pump 👩‍🚀 stopped at 14:02 [S1]."
+    assert page.evaluate(marked, "c3").strip() == "It restarted at once [S1]."
+    assert page.locator("#answer-text strong").all_inner_texts() == ["pump"]
+    assert page.locator("#answer-text td").count() == 2
+    assert page.locator("#answer-text b").count() == 0
+    assert "<b>bold</b>" in page.inner_text("#answer-text")
+    page.click("#format")
+    assert "**pump**" in page.inner_text("#answer-text")
+    assert page.evaluate(marked, "c3").strip() == "It *restarted* at once [S1]."
+
+
+def test_documents_are_read_by_the_service_and_keep_their_names(page: Page) -> None:
+    html = "<h1>Log</h1><p>The pump stopped at 14:02.</p>"
+    file = {"name": "log.html", "mimeType": "text/html", "buffer": html.encode()}
+    page.fill("#answer-in", "The pump stopped at 14:02 [log.html].")
+    page.set_input_files("#file-sources", [file])  # type: ignore[list-item]
+    page.wait_for_selector(".source-in .file")
+    page.click("#submit")
+    page.wait_for_selector("#listed .entry.t-supported")
+    assert page.inner_text(".source .chip") == "log.html"
+    assert page.inner_text("#sources .text").startswith("Log")
+
+
+def test_file_that_cannot_be_read_is_said_so_and_tried_again(page: Page) -> None:
+    file = {"name": "a.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 no"}
+    page.set_input_files("#file-sources", [file])  # type: ignore[list-item]
+    assert "cannot be read as PDF" in problem(page)
+
+
+def test_page_has_at_most_six_sizes_of_type(page: Page) -> None:
+    sizes = """() => [...new Set([...document.querySelectorAll("body *")]
+      .filter((each) => each.checkVisibility() && each.textContent.trim())
+      .map((each) => getComputedStyle(each).fontSize))]"""
+    found = set(page.evaluate(sizes))
+    checked(page, f"# Title\n\n{ANSWER} `code`")
+    page.click("#card .figures summary")
+    found |= set(page.evaluate(sizes))
+    page.keyboard.press("?")
+    found |= set(page.evaluate(sizes))
+    assert len(found) <= 6, sorted(found)
+
+
+def spread() -> tuple[str, str]:
+    """Return 24 claims, and 150 kB of text with lines of all lengths, the evidence all over it."""
+    filler = ["word " * (n * 7919 % 160) + "and so on.\n" for n in range(372)]
+    for n in range(24):
+        filler[n * 15 + n % 7] = f"Gate {n} stopped at 14:02 that day.\n"
+    return " ".join(f"Gate {n} stopped at 14:02 [S1]." for n in range(24)), "".join(filler)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE])
+def test_going_to_the_evidence_always_arrives(
+    new_page: Callable[..., Page], viewport: dict[str, int]
+) -> None:
+    page = new_page(viewport=viewport, reduced_motion="no-preference")
+    answer, text = spread()
+    assert len(text) > 140_000
+    checked(page, answer, {"S1": text})
+    missed = []
+    for number in (*range(0, 24, 5), *range(23, 0, -4), 12, 1):
+        page.evaluate(CHOOSE, f"c{number + 1}")
+        page.evaluate("document.querySelector('#card .place').click()")
+        if not in_view(page, "#sources .mark.on"):
+            missed.append(number)
+    assert missed == []
+
+
+CHOOSE = """(id) => {
+  document.querySelector("#card .close")?.click();
+  document.querySelector(`#answer-text .badge[data-claims="${id}"]`).click();
+}"""
 
 
 def test_it_says_why_claims_could_not_be_measured(page: Page, service: Service) -> None:
@@ -686,36 +961,48 @@ def large() -> tuple[str, dict[str, str]]:
 
 
 def test_three_hundred_claims_and_a_megabyte_stay_fast(page: Page) -> None:
+    """A key or a filter takes no longer than to lay out a list of 3,000 lines on this machine."""
     answer, texts = large()
     assert sum(len(text.encode()) for text in texts.values()) > 1_000_000
     checked(page, answer, texts)
     assert page.locator("#listed .entry").count() == 300
     assert page.locator("#sources .mark").count() >= 200
     took = page.evaluate(TIMED)
-    assert median(took["keys"]) < FAST_MS
-    assert median(took["filters"]) < FAST_MS
+    for name in ("keys", "filters"):
+        assert median(took[name]) < median(took["lists"]), took
 
 
-TIMED = """async () => {
-  const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const timed = async (act) => {
-    await frame();
+TIMED = """() => {
+  const timed = (act) => {
     const start = performance.now();
     act();
-    await frame();
+    document.body.getBoundingClientRect();
     return performance.now() - start;
   };
   const press = (key) => document.body.dispatchEvent(
     new KeyboardEvent("keydown", { key, bubbles: true }));
+  const list = () => {
+    const made = document.createElement("ol");
+    for (let n = 0; n < 3000; n += 1) {
+      const line = document.createElement("li");
+      line.textContent = `Line ${n} of a list`;
+      made.append(line);
+    }
+    document.getElementById("card").append(made);
+    made.getBoundingClientRect();
+    made.remove();
+  };
+  const lists = [];
+  for (let n = 0; n < 9; n += 1) lists.push(timed(list));
   const keys = [];
-  for (let n = 0; n < 40; n += 1) keys.push(await timed(() => press("j")));
+  for (let n = 0; n < 40; n += 1) keys.push(timed(() => press("j")));
   const filters = [];
   for (let n = 0; n < 6; n += 1)
-    filters.push(await timed(() => document.querySelector("#legend button").click()));
+    filters.push(timed(() => document.querySelector("#legend button").click()));
   const search = document.getElementById("search");
   for (const words of ["2", "29", "299", ""]) {
     search.value = words;
-    filters.push(await timed(() => search.dispatchEvent(new Event("input"))));
+    filters.push(timed(() => search.dispatchEvent(new Event("input"))));
   }
-  return { keys, filters };
+  return { lists, keys, filters };
 }"""

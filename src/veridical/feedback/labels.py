@@ -6,13 +6,13 @@
     feedback = Feedback(build_store(settings))
     feedback.mark(report, "c3", right=False)
 
-Numbers, ids and hashes are stored, never a text (docs/feedback.md).
+Numbers, ids and hashes are stored, and no text but a comment (docs/feedback.md).
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ class FeedbackLabel:
     contradiction_threshold: float
     right: bool
     actual: Status | None = None
+    comment: str | None = field(default=None, repr=False)
 
     @property
     def truly_supported(self) -> bool | None:
@@ -91,20 +92,22 @@ class Feedback:
     def __init__(self, store: Store) -> None:
         self._table = FeedbackTable(store)
 
-    def mark(
+    def mark(  # noqa: PLR0913 -- a keyword for each thing that may be said
         self,
         report: Report | Mapping[str, Any],
         claim_id: str,
         *,
         right: bool,
         actual: str | None = None,
+        comment: str | None = None,
         fingerprint: str | None = None,
     ) -> FeedbackLabel:
         """Store whether the verdict on a claim was right, in place of an earlier label.
 
         `report` may also be the document printed by `check --json`. `actual` is the correct
-        status. `fingerprint` is that of the backend, for documents without it. `InputError` if
-        there is no such report, claim or status, or if `right` and `actual` contradict each other.
+        status, `comment` the reason in words. `fingerprint` is that of the backend, for documents
+        without it. `InputError` if there is no such report, claim or status, or if `right` and
+        `actual` contradict each other.
         """
         document, found = _document(report, fingerprint)
         try:
@@ -114,12 +117,16 @@ class Feedback:
                 raise
             raise _no_report() from None
         status = _actual(actual, Status(row["status"]), right=right)
-        row |= {"right": right, "actual": status.value if status else None}
+        row |= {"right": right, "actual": status.value if status else None, "comment": comment}
         return _mark(row | {"id": self._table.put(row)})
 
-    def list(self) -> list[FeedbackLabel]:
-        """Return all marks, the oldest first."""
-        return [_mark(row) for row in self._table.rows()]
+    def list(self, report: Report | Mapping[str, Any] | None = None) -> list[FeedbackLabel]:
+        """Return all marks, or those of a report, the oldest first."""
+        return [_mark(row) for row in self._table.rows(None if report is None else _id(report))]
+
+    def unmark(self, report: Report | Mapping[str, Any], claim_id: str) -> bool:
+        """Remove the label of a claim, and return whether it existed; `InputError` as `mark`."""
+        return self._table.remove_claim(_id(report), claim_id)
 
     def remove(self, mark_id: int) -> bool:
         """Remove a label, and return whether it existed."""
@@ -156,6 +163,14 @@ def _document(
     return report, own or fingerprint
 
 
+def _id(report: Report | Mapping[str, Any]) -> str:
+    """Return the id of a report; `InputError` if it is none."""
+    try:
+        return report_id(_document(report, None)[0])
+    except (KeyError, TypeError, AttributeError):
+        raise _no_report() from None
+
+
 def _no_report() -> InputError:
     msg = f"this is not a report of schema {REPORT_SCHEMA}"
     return InputError(msg, hint="veridical check --json prints one")
@@ -189,7 +204,8 @@ def _row(
         "support_threshold": float(policy["support_threshold"]),
         "contradiction_threshold": float(policy["contradiction_threshold"]),
     }
-    _mark(row | {"id": 0, "right": True, "actual": None})  # unreadable reports are never written
+    given = {"id": 0, "right": True, "actual": None, "comment": None}
+    _mark(row | given)  # unreadable reports are never written
     return row
 
 

@@ -98,6 +98,19 @@ def read_sources(
     return Documents(tuple(sources), tuple(notices))
 
 
+def read_upload(data: bytes, name: str) -> Documents:
+    """Read one document that was sent, under the name that it has; `DocumentError` if it is none.
+
+    A JSON document may hold several sources, with ids of their own. Errors do not name it.
+    """
+    found = _convert(data, name, _name(name), place="the document")
+    if isinstance(found, Notice):
+        msg = f"{found.path} {found.reason}"
+        raise DocumentError(msg, hint=SHAPES)
+    notices = (Notice(found.path, found.remark),) if found.remark else ()
+    return Documents(tuple(Source(r.id, r.text, _name(name)) for r in found.records), notices)
+
+
 def ensure_one_stdin(answer: str, sources: Sequence[str]) -> None:
     """Raise `DocumentError` if standard input is asked for more than once."""
     asked = [answer, *map(path_of, sources)].count(STDIN)
@@ -232,7 +245,7 @@ def _unsupported(path: str, data: bytes) -> str:
         return "empty"
     kind = format_of(path, data)
     try:
-        if kind is not DocumentFormat.PDF:
+        if kind not in {DocumentFormat.PDF, DocumentFormat.DOCX}:
             decode(data, path, html=kind is DocumentFormat.HTML)
     except DocumentError:
         return "not UTF-8 text"
@@ -242,8 +255,10 @@ def _unsupported(path: str, data: bytes) -> str:
 # --- one document ----------------------------------------------------------------------------
 
 
-def _convert(data: bytes, path: str, source_id: str, *, named: bool = False) -> _Found | Notice:
-    place = "standard input" if path == STDIN else shown(path)
+def _convert(
+    data: bytes, path: str, source_id: str, *, named: bool = False, place: str = ""
+) -> _Found | Notice:
+    place = place or ("standard input" if path == STDIN else shown(path))
     kind = format_of("" if path == STDIN else path, data)
     if kind not in {DocumentFormat.JSON, DocumentFormat.JSONL} or not data.strip():
         plain = to_text(data, kind, place)

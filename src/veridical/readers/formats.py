@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pypdf import PdfReader
 
 SUFFIXES = {
+    ".docx": "docx",
     ".htm": "html",
     ".html": "html",
     ".json": "json",
@@ -60,6 +61,7 @@ class DocumentFormat(StrEnum):
     TEXT = "text"
     HTML = "html"
     PDF = "pdf"
+    DOCX = "docx"
     JSON = "json"
     JSONL = "jsonl"
 
@@ -81,6 +83,8 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
     """Return the format detected from the content, else the one of the suffix of `name`."""
     if is_pdf(data):
         return DocumentFormat.PDF
+    if data.startswith(b"PK\x03\x04") and b"word/document.xml" in data:
+        return DocumentFormat.DOCX
     suffix = PurePath(name).suffix.lower()
     if suffix in SUFFIXES:
         return DocumentFormat(SUFFIXES[suffix])
@@ -96,6 +100,10 @@ def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
         raise DocumentError(msg, hint="Give it some text; an empty source can be left out")
     if kind is DocumentFormat.PDF:
         return _pdf_to_text(data, place)
+    if kind is DocumentFormat.DOCX:
+        from veridical.readers.docx import docx_to_text
+
+        return docx_to_text(data, place)
     text = decode(data, place, html=kind is DocumentFormat.HTML)
     if kind is DocumentFormat.HTML:
         from veridical.readers.html import html_to_text
@@ -135,7 +143,7 @@ def _text_or_position(data: bytes, encoding: str) -> str | int:
 
 def _binary(place: str, where: str) -> DocumentError:
     msg = f"{place} is binary: it holds a NUL {where}"
-    return DocumentError(msg, hint="Convert it to text, Markdown, HTML or PDF first")
+    return DocumentError(msg, hint="Convert it to text, Markdown, HTML, DOCX or PDF first")
 
 
 def _declared_charset(data: bytes) -> str:
@@ -174,7 +182,7 @@ def _pdf_to_text(data: bytes, place: str) -> Plain:
         msg = f"{place} is a PDF, and the extra that reads those is not installed"
         raise MissingExtraError(msg, hint="Run: pip install 'veridical[pdf]'") from None
     try:
-        with _silent("pypdf"):
+        with silent("pypdf"):
             reader = pypdf.PdfReader(BytesIO(data))
             _unlock(reader, place)
             pages = [_well_formed(page.extract_text()) for page in reader.pages]
@@ -208,7 +216,7 @@ def _well_formed(text: str) -> str:
 
 
 @contextmanager
-def _silent(logger_name: str) -> Iterator[None]:
+def silent(logger_name: str) -> Iterator[None]:
     """Keep a library's warnings, which may quote the document, out of the log."""
     logger = logging.getLogger(logger_name)
     before = logger.level

@@ -12,6 +12,8 @@ from veridical.store.tables import all_feedback, dialect, feedback, fetched
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sqlalchemy import ColumnElement
+
     from veridical.store.database import Store
 
 _KEY = ("project", "report", "claim")
@@ -32,13 +34,23 @@ class FeedbackTable:
             number: int = connection.execute(replace.returning(all_feedback.c.id)).scalar_one()
             return number
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return all rows, in the order of their numbers."""
+    def rows(self, report: str | None = None) -> list[dict[str, Any]]:
+        """Return all rows, or those of a report, in the order of their numbers."""
+        wanted = select(feedback).order_by(feedback.c.id)
+        if report is not None:
+            wanted = wanted.where(feedback.c.report == report)
         with self._store.read() as connection:
-            return fetched(connection, select(feedback).order_by(feedback.c.id))
+            return fetched(connection, wanted)
 
     def remove(self, number: int) -> bool:
         """Remove a row, and return whether there was one."""
+        return self._removed(all_feedback.c.id == number)
+
+    def remove_claim(self, report: str, claim: str) -> bool:
+        """Remove the row of a claim, and return whether there was one."""
+        mine = (all_feedback.c.report == report) & (all_feedback.c.claim == claim)
+        return self._removed(mine)
+
+    def _removed(self, where: ColumnElement[bool]) -> bool:
         with self._store.write() as connection:
-            gone = delete_of(all_feedback).where(all_feedback.c.id == number)
-            return bool(connection.execute(gone).rowcount)
+            return bool(connection.execute(delete_of(all_feedback).where(where)).rowcount)

@@ -1,11 +1,11 @@
-"""Table `reports`: recent reports of the service, as bytes."""
+"""Table `reports`: recent reports of the service, as bytes, each behind the entry of a list."""
 
 from __future__ import annotations
 
 from time import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, func, insert, select
 
 from veridical.store.projects import delete_of
 from veridical.store.tables import all_reports, reports
@@ -13,21 +13,30 @@ from veridical.store.tables import all_reports, reports
 if TYPE_CHECKING:
     from veridical.store.database import Store
 
+_LENGTH = 4
+MOST_ENTRY = 65_536
+"""Bytes of a row that are read for a list, without the report; a longer entry is not listed."""
+
 
 class ReportTable:
-    """Last `most` reports of a project, none for longer than `kept_s` seconds."""
+    """Last `most` reports of a project, none for longer than `kept_s` seconds.
+
+    A row's data are the length of the entry, the entry and the report: a list reads the beginning
+    of each row only.
+    """
 
     def __init__(self, store: Store, *, most: int, kept_s: float) -> None:
         self._store = store
         self._most = most
         self._kept_s = kept_s
 
-    def put(self, report_id: str, owner: str, data: bytes) -> None:
+    def put(self, report_id: str, owner: str, data: bytes, entry: bytes) -> None:
         """Store a report that `owner` asked for; old and surplus reports are removed."""
         now = time()
+        whole = len(entry).to_bytes(_LENGTH) + entry + data
         last = select(reports.c.id).order_by(reports.c.created.desc(), reports.c.id)
         with self._store.write() as connection:
-            row = {"id": report_id, "owner": owner, "created": now, "data": data}
+            row = {"id": report_id, "owner": owner, "created": now, "data": whole}
             connection.execute(insert(all_reports).values(**row))
             # Those of all projects: one that nobody uses any more keeps nothing, either.
             old = delete(all_reports).where(all_reports.c.created <= now - self._kept_s)
@@ -43,4 +52,17 @@ class ReportTable:
         )
         with self._store.read() as connection:
             found = connection.scalar(wanted)
-            return None if found is None else bytes(found)
+        return None if found is None else bytes(found)[_end(found) :]
+
+    def entries(self) -> list[bytes]:
+        """Return the entries of the project's reports, the newest first."""
+        head = func.substr(reports.c.data, 1, _LENGTH + MOST_ENTRY)
+        wanted = select(head).where(reports.c.created > time() - self._kept_s)
+        with self._store.read() as connection:
+            found = connection.scalars(wanted.order_by(reports.c.created.desc())).all()
+        return [bytes(row)[_LENGTH : _end(row)] for row in found]
+
+
+def _end(data: bytes) -> int:
+    """Return the place where a row's entry ends and its report begins."""
+    return _LENGTH + int.from_bytes(data[:_LENGTH])

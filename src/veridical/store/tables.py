@@ -59,6 +59,7 @@ all_feedback = Table(
     Column("contradiction_threshold", Float(53), nullable=False),
     Column("right", Boolean, nullable=False),
     Column("actual", String),
+    Column("comment", String),
     UniqueConstraint("project", "report", "claim"),
     sqlite_autoincrement=True,  # a number that was removed never means another mark
 )

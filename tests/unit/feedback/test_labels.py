@@ -224,3 +224,22 @@ def test_what_is_no_report_is_a_named_error(
         feedback.mark(change(report.to_dict()), "c1", right=True)
     assert "SECRET" not in str(caught.value)
     assert feedback.list() == []
+
+
+def test_a_comment_is_kept_and_replaced(feedback: Feedback, report: Report) -> None:
+    feedback.mark(report, "c1", right=False, comment="The source is old.")
+    (mark,) = feedback.list(report)
+    assert mark.comment == "The source is old."
+    assert "source is" not in repr(mark)
+    feedback.mark(report, "c1", right=True)
+    assert [each.comment for each in feedback.list()] == [None]
+
+
+def test_a_label_is_removed_by_report_and_claim(feedback: Feedback, report: Report) -> None:
+    feedback.mark(report, "c1", right=True)
+    feedback.mark(report, "c2", right=False)
+    assert feedback.unmark(report.to_dict(), "c1")
+    assert not feedback.unmark(report, "c1")
+    assert [mark.claim_id for mark in feedback.list(report)] == ["c2"]
+    with pytest.raises(InputError):
+        feedback.list({"schema": "veridical.report/1"})

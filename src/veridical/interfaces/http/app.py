@@ -17,6 +17,7 @@ from veridical.interfaces.http import (
     memory_routes,
     operations,
     replies,
+    report_routes,
     routes,
 )
 from veridical.interfaces.http.auth import Scope
@@ -100,6 +101,7 @@ def create_app(
 
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
+    app.include_router(report_routes.page_routes)
     app.include_router(memory_routes.memory)
     app.include_router(job_routes.jobs)
     app.include_router(operations.operations)

@@ -141,6 +141,55 @@ REPORT_IN_A_FORMAT: Schema = {
     }
     | {FORMATS["json"].media_type: {"schema": REPORT}},
 }
+REPORTS = _document(
+    "reports",
+    "Reports that are kept, the newest first.",
+    total=_COUNT,
+    reports={
+        "type": "array",
+        "items": _object(
+            "A report in a list.",
+            id=_TEXT,
+            created=_TEXT,
+            outcome={"enum": [outcome.value for outcome in Outcome]},
+            headline=_TEXT,
+            checked=_COUNT,
+            flagged=_COUNT,
+            undetermined=_COUNT,
+            question=_TEXT,
+            answer={"type": "string", "description": "Its first 200 characters."},
+            sources={"type": "string", "description": "Ids and names, with commas between them."},
+        ),
+    },
+)
+_SOURCES = {
+    "type": "array",
+    "items": _object("A source.", id=_TEXT, text=_TEXT, name=_TEXT_OR_NULL),
+}
+CHECK = _document(
+    "page",
+    "A report, with its texts and the marks on its verdicts by claim.",
+    id=_TEXT,
+    question=_TEXT_OR_NULL,
+    answer=_TEXT,
+    sources=_SOURCES,
+    report=REPORT,
+    marks={
+        "type": "object",
+        "additionalProperties": _object(
+            "A mark.",
+            right={"type": "boolean"},
+            actual=_TEXT_OR_NULL,
+            comment=_TEXT_OR_NULL,
+        ),
+    },
+)
+DOCUMENTS = _document(
+    "documents",
+    "The text of a document.",
+    sources=_SOURCES,
+    remarks={"type": "array", "items": _TEXT},
+)
 VERIFICATION = _document(
     "verification",
     "The verification of one claim.",

@@ -9,10 +9,12 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
 from secrets import token_hex
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Protocol
 
 import anyio.to_thread
+
+from veridical.interfaces.http.report_entries import ReportEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,6 +43,10 @@ class ReportCache(Protocol):
         """Return a report; None if it is not there, too old, or another project's."""
         ...
 
+    async def entries(self, project: str) -> list[ReportEntry]:
+        """Return the entries of all reports of a project, the newest first."""
+        ...
+
 
 class StoredReportCache:
     """Reports in the database, for all processes that share it.
@@ -60,7 +66,8 @@ class StoredReportCache:
         from veridical.pipeline.reports.archive import to_bytes
 
         def write() -> None:
-            self._table(key.project).put(report_id, key.id, to_bytes(report))
+            entry = ReportEntry.of(report_id, time(), report)
+            self._table(key.project).put(report_id, key.id, to_bytes(report), entry.to_bytes())
 
         try:
             await anyio.to_thread.run_sync(write)
@@ -74,6 +81,11 @@ class StoredReportCache:
         data = await anyio.to_thread.run_sync(lambda: self._table(project).get(report_id))
         return None if data is None else await anyio.to_thread.run_sync(partial(from_bytes, data))
 
+    async def entries(self, project: str) -> list[ReportEntry]:
+        """Return the entries of all reports of a project, the newest first."""
+        found = await anyio.to_thread.run_sync(lambda: self._table(project).entries())
+        return [entry for data in found if (entry := ReportEntry.from_bytes(data)) is not None]
+
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
@@ -81,6 +93,7 @@ class _Kept:
     project: str
     since: float
     size: int
+    entry: ReportEntry
 
 
 class MemoryReportCache:
@@ -97,20 +110,27 @@ class MemoryReportCache:
         size = len(report.answer) + sum(len(one.text) for one in report.sources.values())
         if size > MOST_CHARACTERS or not self._most:
             return
-        self._kept[report_id] = _Kept(report, key.project, monotonic(), size)
+        entry = ReportEntry.of(report_id, time(), report)
+        self._kept[report_id] = _Kept(report, key.project, monotonic(), size, entry)
         self._size += size
         while len(self._kept) > self._most or self._size > MOST_CHARACTERS:
             self._drop(next(iter(self._kept)))
 
     async def get(self, report_id: str, project: str) -> Report | None:
         """Return a report; None if it is not there, too old, or another project's."""
+        self._drop_old()
         kept = self._kept.get(report_id)
-        if kept is None or kept.project != project:
-            return None
-        if monotonic() - kept.since > self._kept_s:
+        return kept.report if kept is not None and kept.project == project else None
+
+    async def entries(self, project: str) -> list[ReportEntry]:
+        """Return the entries of all reports of a project, the newest first."""
+        self._drop_old()
+        return [kept.entry for kept in reversed(self._kept.values()) if kept.project == project]
+
+    def _drop_old(self) -> None:
+        oldest = monotonic() - self._kept_s
+        for report_id in [name for name, kept in self._kept.items() if kept.since < oldest]:
             self._drop(report_id)
-            return None
-        return kept.report
 
     def _drop(self, report_id: str) -> None:
         self._size -= self._kept.pop(report_id).size

@@ -311,7 +311,7 @@ def _rendered(report: Report, form: ReportFormat) -> Response:
     response_class=Response,
 )
 async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceDep) -> Response:
-    """Store whether the verdict on a claim was right, in place of an earlier mark."""
+    """Store whether the verdict on a claim was right, in place of an earlier mark, or remove it."""
     given: Any = body.report
     if isinstance(given, str):
         given = await _found(service, request, given)
@@ -331,8 +331,12 @@ async def _found(service: Service, request: Request, report_id: str) -> Report:
 def _marked(report: Any, body: schemas.FeedbackIn, store: Store) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
     from veridical.feedback.labels import Feedback, to_document
 
+    marks, claim = Feedback(store), body.claim_id
     try:
-        mark = Feedback(store).mark(report, body.claim_id, right=body.right, actual=body.actual)
+        if body.right is None:
+            marks.unmark(report, claim)
+            return to_document([])
+        mark = marks.mark(report, claim, right=body.right, actual=body.actual, comment=body.comment)
     except InputError as error:
         # Its words may name claims of the report that was sent, which are the request's own.
         msg = "there is no such claim or status in the report, or it is no report"

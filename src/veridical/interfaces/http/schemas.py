@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AllowInfNan, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictStr
+from pydantic import (
+    AllowInfNan,
+    Base64Bytes,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictStr,
+)
 
+from veridical.core.types import Source
 from veridical.settings.blocks import PolicySettings
 
 Text = Annotated[StrictStr, Field(min_length=1)]
@@ -24,13 +34,14 @@ class SourceIn(Body):
 
     id: Id = Field(description="What claims cite it by.")
     text: Text = Field(description="Its text.")
+    name: Id | None = Field(default=None, description="The name of its file, shown in reports.")
 
 
 SourcesIn = Annotated[
     dict[Id, Text] | list[SourceIn | Text],
     Field(
-        description="Evidence: texts by id, a list of `{id, text}`, or a list of texts, which are "
-        "numbered from 1.",
+        description="Evidence: texts by id, a list of `{id, text, name}`, or a list of texts, "
+        "which are numbered from 1.",
         min_length=1,
     ),
 ]
@@ -40,7 +51,9 @@ def plain_sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `S
     """Return sources in a shape that the verifier takes."""
     if given is None or isinstance(given, dict):
         return given
-    return [each if isinstance(each, str) else each.model_dump() for each in given]
+    return [
+        each if isinstance(each, str) else Source(each.id, each.text, each.name) for each in given
+    ]
 
 
 PolicyIn = Annotated[
@@ -292,5 +305,21 @@ class FeedbackIn(Body):
         description="The id of a report (header x-veridical-report), or the report itself."
     )
     claim_id: Id = Field(description="The claim's id, such as c3.")
-    right: StrictBool = Field(description="Whether its verdict was right.")
+    right: StrictBool | None = Field(
+        description="Whether its verdict was right; null removes an earlier mark."
+    )
     actual: Id | None = Field(default=None, description="The status that would have been right.")
+    comment: Annotated[StrictStr, Field(min_length=1, max_length=2000)] | None = Field(
+        default=None, description="The reason in words; it is stored as it is written."
+    )
+
+
+class UploadIn(Body):
+    """A document whose text is wanted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "notice.html", "data": "PHA+T3Blbi48L3A+"}]}
+    )
+
+    name: Id = Field(description="The name of its file: the suffix tells the format.")
+    data: Annotated[Base64Bytes, Field(min_length=1)] = Field(description="Its bytes, in base64.")

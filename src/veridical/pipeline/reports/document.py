@@ -12,6 +12,7 @@ from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
 from veridical.core.printing import number
 from veridical.core.verdicts import Status, row_of
+from veridical.pipeline.reports import phrases
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment, CascadeUsage, Counts
@@ -96,6 +97,8 @@ def _summary(assessment: Assessment) -> Document:
     summary = assessment.summary
     return {
         "outcome": summary.outcome.value,
+        "headline": phrases.headline(assessment),
+        "coverage": phrases.coverage(assessment),
         "sentences": summary.sentences,
         "claims_extracted": summary.claims_extracted,
         "claims_checked": summary.claims_checked,
@@ -186,6 +189,7 @@ def _judged(verdict: Verdict) -> Document:
     return {
         "status": verdict.status.value,
         "rule": verdict.rule,
+        "reason": phrases.reason(verdict),
         "flagged": verdict.flagged,
         "certainty": verdict.certainty.value,
         "probability_right": number(verdict.probability_right),

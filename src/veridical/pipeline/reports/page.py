@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.cancellation import checkpoint
 from veridical.core.differences import marked, pieces
-from veridical.core.types import Source, Span
+from veridical.core.types import Exclusion, Source, Span
 from veridical.core.verdicts import Role, Status, row_of
 from veridical.pipeline.reports import figures, phrases
 from veridical.pipeline.reports.escaping import one_line, visible
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from veridical.core.assessment import Assessment, Outcome
-    from veridical.core.verdicts import Verdict
+    from veridical.core.verdicts import EvidenceSpan, Verdict
+
+    _Pieces: TypeAlias = tuple[tuple[str, bool], ...]
+
+_ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
+_PLAIN = frozenset({Exclusion.HEADING, Exclusion.CODE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ class Highlight:
 class EvidenceCard:
     """One piece of evidence in the details of a claim; `anchor` is None if it is not shown.
 
-    Its text comes in `pieces`, each with True if the claim differs in it.
+    Its text comes in `pieces`, each with True if the claim differs in it; so does the claim's.
     """
 
     role: Role
@@ -62,6 +67,7 @@ class EvidenceCard:
     line: int | None
     span: Span
     pieces: tuple[tuple[str, bool], ...] = field(repr=False)
+    claim: tuple[tuple[str, bool], ...] = field(repr=False)
     anchor: str | None
 
 
@@ -100,6 +106,20 @@ class ClaimCard:
     def asked(self) -> bool:
         """True if the claim has figures to show."""
         return self.verdict.checked and phrases.asked(self.verdict)
+
+    @property
+    def label(self) -> str:
+        """Words of the status, without its certainty, which is shown beside it."""
+        tone = self.badge.tone if self.badge.tone == phrases.EXCLUDED else self.verdict.status.value
+        return phrases.LOOKS[tone].label.capitalize()
+
+    @property
+    def dots(self) -> int | None:
+        """Probability that the verdict is right, in fifths; five if it is sure, None if unknown."""
+        right = self.verdict.probability_right
+        if right is None or not self.verdict.checked:
+            return None
+        return 5 if self.verdict.sure else min(4, max(1, round(right * 5)))
 
     @property
     def listed(self) -> bool:
@@ -148,8 +168,9 @@ class Page:
 
     @property
     def listed(self) -> tuple[ClaimCard, ...]:
-        """Claims to look at: flagged and undetermined."""
-        return tuple(card for card in self.cards if card.listed)
+        """Claims to look at: flagged and undetermined, the most urgent ones first."""
+        found = (card for card in self.cards if card.listed)
+        return tuple(sorted(found, key=lambda card: phrases.URGENCY.index(card.badge.tone)))
 
 
 def to_page(assessment: Assessment) -> Page:
@@ -199,13 +220,13 @@ class _Builder:
         text = visible(self.assessment.answer)
         for segment in segments(Span(0, len(text)), spans):
             checkpoint()
-            owners = [self.badges[index] for index in segment.owners]
-            ending = [
-                badge
-                for badge in owners
-                if spans[badge.index].end == segment.span.end and badge.tone != phrases.EXCLUDED
-            ]
+            owners = [self.badges[index] for index in segment.owners if not self._plain(index)]
+            ending = [badge for badge in owners if spans[badge.index].end == segment.span.end]
             yield _piece(segment.span.of(text), owners, ending)
+
+    def _plain(self, index: int) -> bool:
+        """Return whether a claim is a heading or code, which nobody takes for one."""
+        return self.assessment.claims[index].claim.excluded in _PLAIN
 
     def _source(self, number: int, source: Source, stretches: Sequence[Gap | Span]) -> Shown:
         text = visible(source.text)
@@ -235,7 +256,7 @@ class _Builder:
             action=row_of(verdict).suggested_action,
             notes=tuple(phrases.NOTES[note] for note in verdict.notes),
             parts=tuple(_parts(verdict)),
-            evidence=tuple(self._quotes(badge)),
+            evidence=_decisive_first(tuple(self._quotes(badge)), verdict),
             facts=tuple(_facts(verdict)),
         )
 
@@ -247,9 +268,28 @@ class _Builder:
             line = self.lines.of(source).at(span.start).line if source else None
             anchor = _anchor(badge, index) if there else None
             shown = replace(evidence, text=one_line(evidence.text))
-            differs = marked(verdict.claim.text, shown).evidence
-            text = tuple(pieces(shown.text, differs))
-            yield EvidenceCard(evidence.role, evidence.source, line, span, text, anchor)
+            text, claim = _compared(verdict, shown)
+            yield EvidenceCard(evidence.role, evidence.source, line, span, text, claim, anchor)
+
+
+def _decisive_first(quotes: tuple[EvidenceCard, ...], verdict: Verdict) -> tuple[EvidenceCard, ...]:
+    """Return quotes after the one with the quantity that differs, else of the verdict's role."""
+    found, role = verdict.difference, _ROLES.get(verdict.status)
+
+    def order(quote: EvidenceCard) -> tuple[bool, bool]:
+        here = found is not None and quote.source == found.source
+        return not (here and found and quote.span.overlaps(found.span)), quote.role is not role
+
+    return tuple(sorted(quotes, key=order))
+
+
+def _compared(verdict: Verdict, evidence: EvidenceSpan) -> tuple[_Pieces, _Pieces]:
+    """Return evidence and claim in pieces; beside a phantom citation no difference is shown."""
+    claim = one_line(verdict.claim.text)
+    if verdict.status is Status.PHANTOM_CITATION:
+        return ((evidence.text, False),), ((claim, False),)
+    found = marked(claim, evidence)
+    return tuple(pieces(evidence.text, found.evidence)), tuple(pieces(claim, found.claim))
 
 
 def _anchor(badge: Badge, index: int) -> str:

@@ -294,6 +294,15 @@ def denominators(assessment: Assessment) -> str:
     return f"{summary.claims_checked} of {extracted} checked, from {sentences}{tail}"
 
 
+def coverage(assessment: Assessment) -> str:
+    """Return `denominators`, with the number of claims without a measurement for each reason."""
+    lost = [v for v in assessment.claims if v.checked and v.status is Status.UNDETERMINED]
+    found = Counter(unmeasured(v.p1) for v in lost if isinstance(v.p1, Unmeasured))
+    reasons = [f"{n:,} because {why}" for why, n in found.items()]
+    tail = f"; not measured: {', '.join(reasons)}" if reasons else ""
+    return denominators(assessment) + tail
+
+
 def tally(assessment: Assessment) -> tuple[tuple[str, int], ...]:
     """Return the tones that occur among checked claims with their counts, supported first."""
     found = Counter(tone(verdict) for verdict in assessment.claims if verdict.checked)

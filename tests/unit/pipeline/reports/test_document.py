@@ -170,3 +170,14 @@ def test_quantities_that_differ_are_both_named(differing: Report, schema: dict[s
     found = [c["quantity_difference"] for c in document["claims"] if "quantity_difference" in c]
     place = {"source": "S1", "start": 60, "end": 70}
     assert found == [{"claimed": "2,737 m", "stated": "2,373\nm", "dimension": "length"} | place]
+
+
+def test_a_report_says_its_outcome_and_its_reasons_in_words(lost: Report) -> None:
+    document = lost.to_dict()
+    assert (
+        document["summary"]["headline"]
+        == "Undetermined: 1 of 2 checked claims could not be measured"
+    )
+    assert "; not measured: 1 because " in document["summary"]["coverage"]
+    assert document["claims"][0]["reason"] == "The evidence states the claim."
+    assert document["claims"][1]["reason"].startswith("Could not be measured: ")

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from veridical.core.assessment import CascadeUsage
-from veridical.core.types import Source, SourceSpan, Span
-from veridical.core.verdicts import EvidenceSpan, Role
+from veridical.core.types import Exclusion, Source, SourceSpan, Span
+from veridical.core.verdicts import EvidenceSpan, Role, Status
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.escaping import visible
 from veridical.pipeline.reports.excerpts import WHOLE
-from veridical.pipeline.reports.templates import page_style
+from veridical.pipeline.reports.templates import page_style, resource
 
 if TYPE_CHECKING:
     from veridical.pipeline.reports.report import Report
@@ -107,14 +107,42 @@ def test_every_link_inside_the_page_has_its_target(report: Report) -> None:
 
 def test_each_checked_claim_has_one_labelled_badge(report: Report) -> None:
     labels = [node.attributes["aria-label"] for node in parsed(report).css("#answer-text .badge")]
-    assert labels[2] == "Claim c4: contradicted"
-    assert len(labels) == 8
+    assert labels[3] == "Claim c4: contradicted"
+    assert len(labels) == 10
+
+
+def test_a_skipped_sentence_is_marked_and_a_heading_is_not(report: Report) -> None:
+    marked = "#answer-text .badge.t-excluded"
+    first, *others = report.claims
+    heading = replace(first, claim=replace(first.claim, excluded=Exclusion.HEADING))
+    assert len(parsed(report).css(marked)) == 2
+    assert len(parsed(replace(report, claims=(heading, *others))).css(marked)) == 1
+
+
+def test_the_sentence_that_decides_stands_beside_the_claim(report: Report) -> None:
+    contradicted = next(v for v in report.claims if v.status is Status.CONTRADICTED)
+    decides = contradicted.evidence[0]
+    nearest = replace(decides, role=Role.NEAREST, text="It opened.")
+    changed = replace(contradicted, evidence=(nearest, decides))
+    page = parsed(replace(report, claims=(changed,)))
+    assert decides.text in text_of(page, ".card .compare q")
+    assert "It opened." in text_of(page, ".card .figures .evidence q")
+
+
+def test_every_size_of_type_is_one_of_the_scale() -> None:
+    styles = [page_style(), resource("veridical.audit", "audit.css")]
+    for style in styles:
+        assert re.findall(r"font(?:-size)?:[^;}]*\d(?:rem|em|px)[^;}]*", style) in (
+            [],
+            ["font: 16px/1.55 var(--sans)"],
+        )
+    assert len(re.findall(r"--size-\d:", styles[0])) <= 6
 
 
 def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
     page = parsed(report)
     badges = classes(page, "#answer-text .badge")
-    assert badges[:4] == [
+    assert badges[1:5] == [
         "badge t-supported",
         "badge t-supported_unsure",
         "badge t-contradicted",
@@ -125,7 +153,7 @@ def test_a_sure_and_an_unsure_claim_look_different(report: Report) -> None:
     assert "unsure, right with a probability of 0.83" in cards["c3"]
     assert (
         "probability that every checked claim is supported: 0.01"
-        in page.css_first(".totals").text()
+        in page.css_first(".made-by").text()
     )
 
 

@@ -9,7 +9,6 @@ with `/page/style.css` on top of it). The page itself holds nothing secret and a
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -19,8 +18,6 @@ from fastapi import APIRouter, Header
 from fastapi.responses import Response
 
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
-from veridical.core.types import Claim, Exclusion, Skip
-from veridical.core.verdicts import Budget, Status, Verdict
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.formats import FORMATS
 from veridical.pipeline.reports.templates import page_style
@@ -28,11 +25,13 @@ from veridical.pipeline.reports.templates import page_style
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TYPES = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
-_FILES = (
-    "app.js", "bits.js", "card.js", "dom.js", "exports.js", "form.js", "marks.js", "opened.js",
-    "service.js", "style.css", "text.js", "view.js", "words.js",
-)  # fmt: skip
+_TYPES = {
+    "css": "text/css",
+    "html": "text/html",
+    "js": "text/javascript",
+    "json": "application/json",
+}
+_NOT_UNDER_PAGE = frozenset({"index.html", "__init__.py"})
 
 # The report as it came, and the view of it that is open.
 _MADE_BY_THE_PAGE = frozenset({"json", "html"})
@@ -64,12 +63,20 @@ def build_page_router() -> APIRouter:
         router.add_api_route(path, serve, methods=["GET", "HEAD"], response_class=Response)
 
     add("/", _read("veridical.interfaces.http.page", "index.html"), _TYPES["html"])
-    for name in _FILES:
+    for name in page_files():
         content = _read("veridical.interfaces.http.page", name)
         add(f"/page/{name}", content, _TYPES[name.rpartition(".")[2]])
     add("/page/report.css", page_style().encode(), _TYPES["css"])
     add("/page/words.json", vocabulary(), "application/json")
     return router
+
+
+@cache
+def page_files() -> tuple[str, ...]:
+    """Return the names of the files under `/page/`: scripts, styles and data of this package."""
+    names = {file.name for file in files("veridical.interfaces.http.page").iterdir()}
+    known = {name for name in names if name.rpartition(".")[2] in _TYPES}
+    return tuple(sorted(known - _NOT_UNDER_PAGE))
 
 
 def _answer(content: bytes, media_type: str, known: str | None) -> Response:
@@ -94,13 +101,8 @@ def vocabulary() -> bytes:
             for tone, look in phrases.LOOKS.items()
         },
         "urgency": phrases.URGENCY,
-        "please_look": phrases.PLEASE_LOOK,
         "notes": phrases.NOTES,
         "unmeasured": {why.value: phrases.unmeasured(Unmeasured(why)) for why in UnmeasuredReason},
-        "not_checked": {
-            **{why.value: _not_checked(excluded=why) for why in Exclusion},
-            **{why.value: _not_checked(skipped=why) for why in Skip},
-        },
         "formats": {
             form.name: {"label": form.help, "suffix": form.suffix, "type": form.media_type}
             for form in FORMATS.values()
@@ -108,13 +110,3 @@ def vocabulary() -> bytes:
         },
     }
     return json.dumps(words_of_reports, ensure_ascii=False).encode()
-
-
-def _not_checked(*, excluded: Exclusion | None = None, skipped: Skip | None = None) -> str:
-    """Return the reports' words for a claim that is kept and not verified."""
-    claim = replace(Claim.of_text("-"), excluded=excluded, skipped=skipped)
-    nothing = Unmeasured(UnmeasuredReason.DISABLED)
-    budget = Budget(0.95, None, None, None)
-    return phrases.reason(
-        Verdict(claim, Status.UNVERIFIABLE, "", (), nothing, nothing, budget, None)
-    )

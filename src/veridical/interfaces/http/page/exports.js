@@ -50,7 +50,7 @@ const styleOf = async (id) => (await fetch(byId(id).href)).text();
 
 function still(id) {
   const copy = byId(id).cloneNode(true);
-  const inert = ".tools, .problem, progress, .listing input, .listing label, [hidden]";
+  const inert = ".tools, .problem, progress, .listing .controls, #format, [hidden]";
   for (const control of copy.querySelectorAll(inert)) control.remove();
   for (const button of copy.querySelectorAll("button"))
     button.replaceWith(h("span", { class: button.className }, ...button.childNodes));
@@ -60,7 +60,7 @@ function still(id) {
 
 function evidence(check, view) {
   const cards = check.report.claims.map((claim) => {
-    const found = card(claim, view.place);
+    const found = card(claim, view.place, { open: false });
     found.id = claim.id;
     found.querySelector(".close").remove();
     return found;

@@ -1,28 +1,13 @@
 // Where texts come in: typed, pasted, dropped.
 
 import { byId, h } from "./dom.js";
+import { sourcesOf } from "./uploads.js";
 import { count } from "./words.js";
 
 const ASIDE = 20_000; // a text of more characters is kept aside, for a text field would be slow
 
-const EXAMPLE = {
-  answer:
-    "The bridge opened in 1998 [S1]. It has six lanes [S1].\n\nIt was built of steel and crosses the Arve [S2]. " +
-    "All drivers pay a toll [S2]. Its lamps were replaced in 2019 [S3].",
-  question: "What is known about the bridge?",
-  sources: [
-    {
-      id: "S1",
-      text: "The bridge was opened to traffic in 1998. It carries eight lanes, two of them for buses.",
-    },
-    {
-      id: "S2",
-      text: "The bridge, a steel structure of 310 metres, crosses the river Arve.\nMost drivers pay a toll; residents do not.",
-    },
-  ],
-};
-
 export class Form {
+  /** `onfile(name, text)` says whether a file is a report; `onproblem(error, again)` tells a problem. */
   constructor({ onsubmit, onfile, onproblem }) {
     this._rows = [];
     this._onproblem = onproblem;
@@ -34,7 +19,6 @@ export class Form {
     byId("add-source").addEventListener("click", () => this._add().field.focus());
     byId("add-files").addEventListener("click", () => byId("file-sources").click());
     byId("file-sources").addEventListener("change", (event) => this.take(event.target));
-    byId("example").addEventListener("click", () => this.fill(EXAMPLE));
     this._dropping();
     this._add();
   }
@@ -53,10 +37,19 @@ export class Form {
   }
 
   sources() {
+    const answer = byId("answer-in").value;
     return this._rows
-      .map(({ id, text }) => ({ id: id.value.trim(), text: text() }))
+      .map(({ id, text, name, given }) => {
+        const cited = name && id.value === given && answer.includes(`[${name}]`);
+        return { id: cited ? name : id.value.trim(), text: text(), ...(name ? { name } : {}) };
+      })
       .filter(({ text }) => text.trim())
-      .map(({ id, text }, index) => ({ id: id || `S${index + 1}`, text }));
+      .map((source, index) => ({ ...source, id: source.id || `S${index + 1}` }));
+  }
+
+  /** Whether nothing is filled in yet. */
+  get empty() {
+    return !byId("answer-in").value.trim() && !this.sources().length;
   }
 
   fill({ answer, question, sources }) {
@@ -74,13 +67,14 @@ export class Form {
 
   async _files(files) {
     for (const file of files) {
-      if (/\.(pdf|docx?|x?html?)$/i.test(file.name)) {
-        this._onproblem(`${file.name}: paste its text, or use veridical check, which reads PDF and HTML.`);
-        continue;
+      try {
+        if (/\.json$/i.test(file.name) && (await this._onfile(file.name, await file.text()))) continue;
+        const found = await sourcesOf(file);
+        if (typeof found === "string") this._onproblem(found);
+        else for (const { text, name } of found) this._add({ text, name });
+      } catch (error) {
+        this._onproblem(error, () => this._files([file]));
       }
-      const text = await file.text();
-      if (text.includes("\0")) this._onproblem(`${file.name} is not a text.`);
-      else if (!(await this._onfile(file.name, text))) this._add({ id: this._freeId(), text, file: file.name });
     }
   }
 
@@ -89,16 +83,18 @@ export class Form {
     for (let n = 1; ; n += 1) if (!taken.has(`S${n}`)) return `S${n}`;
   }
 
-  _add({ id = null, text = "", file = null } = {}) {
+  _add({ id = null, text = "", name = null } = {}) {
     const empty = this._rows.find((row) => row.field && !row.field.value.trim());
     if (text && empty) this._remove(empty);
     const number = this._rows.length + 1;
-    const label = h("input", { class: "sid", value: id ?? this._freeId(), "aria-label": `Id of source ${number}`, spellcheck: "false", autocomplete: "off" });
-    const aside = file !== null || text.length > ASIDE;
+    const cited = name && byId("answer-in").value.includes(`[${name}]`);
+    const given = id ?? (cited ? name : this._freeId());
+    const label = h("input", { class: "sid", value: given, "aria-label": `Id of source ${number}`, spellcheck: "false", autocomplete: "off" });
+    const aside = name !== null || text.length > ASIDE;
     const field = aside ? null : h("textarea", { "aria-label": `Text of source ${number}`, rows: 4, dir: "auto", spellcheck: "false", placeholder: "The text that the answer has to rest on" });
     if (field) field.value = text;
-    const shown = field ?? h("div", { class: "file" }, h("b", {}, file ?? "Pasted text"), h("span", { class: "n" }, count(text.length, "character")));
-    const row = { id: label, field, text: () => (field ? field.value : text) };
+    const shown = field ?? h("div", { class: "file" }, h("b", {}, name ?? "Pasted text"), h("span", { class: "n" }, count(text.length, "character")));
+    const row = { id: label, given: id === null ? given : null, name, field, text: () => (field ? field.value : text) };
     const remove = h("button", { type: "button", "aria-label": `Remove source ${number}`, onclick: () => this._remove(row) }, "✕");
     row.element = h("li", { class: "source-in" }, label, shown, remove);
     byId("sources-in").append(row.element);

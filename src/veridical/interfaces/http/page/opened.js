@@ -3,19 +3,20 @@
 const STORED = "veridical.check";
 export const SCHEMA = "veridical.page/1";
 
-/** Return `{question, answer, sources, report}` of a JSON document; null if it is none of ours. */
+/** Return `{id, question, answer, sources, report, marks}` of a JSON document; null if it is none of ours. */
 export function opened(document) {
   if (document === null || typeof document !== "object" || Array.isArray(document)) return null;
-  if (isReport(document)) return { question: null, answer: null, sources: [], report: document };
+  if (isReport(document)) return { id: null, question: null, answer: null, sources: [], report: document, marks: {} };
   const report = isReport(document.report) ? document.report : null;
   const hasTexts = typeof document.answer === "string" && document.sources;
   if (!report && !hasTexts) return null;
   return {
+    id: typeof document.id === "string" ? document.id : null,
     question: typeof document.question === "string" ? document.question : null,
     answer: hasTexts ? document.answer : null,
     sources: hasTexts ? asSources(document.sources) : [],
     report,
-    right: document.right ?? {},
+    marks: document.marks ?? {},
   };
 }
 
@@ -24,11 +25,11 @@ const isReport = (value) =>
 
 function asSources(sources) {
   const listed = Array.isArray(sources)
-    ? sources.map((each, index) => (typeof each === "string" ? [`${index + 1}`, each] : [each?.id, each?.text]))
+    ? sources.map((each, index) => (typeof each === "string" ? [`${index + 1}`, each] : [each?.id, each?.text, each?.name]))
     : Object.entries(sources);
   return listed
     .filter(([id, text]) => typeof id === "string" && typeof text === "string")
-    .map(([id, text]) => ({ id, text }));
+    .map(([id, text, name]) => ({ id, text, ...(typeof name === "string" ? { name } : {}) }));
 }
 
 /** Whether the texts are those that a report is about: its quotes stand where it says they do. */
@@ -41,13 +42,14 @@ export function fits(report, answer, sources) {
   );
 }
 
-export const withTexts = ({ question, answer, sources, report, right }) => ({
+export const withTexts = ({ id, question, answer, sources, report, marks }) => ({
   schema: SCHEMA,
+  ...(id ? { id } : {}),
   question,
   answer,
   sources,
   report,
-  right,
+  marks,
 });
 
 /** Keep the check for a reload of this tab; if it is too large for that, it is not kept. */

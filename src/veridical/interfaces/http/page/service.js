@@ -1,26 +1,17 @@
-// The service behind the page: a check as a stream of events, marks of what was right, and
-// reports in other formats.
+// The service behind the page: checks as streams of events, kept reports, documents, feedback.
 
 const KEY = "veridical.key";
 
 export class Problem extends Error {
   /** What a request failed of; `status` is 0 if nothing answered. */
   constructor(status, { title, detail, hint, request_id: request } = {}, retryAfter = null) {
-    super([title, detail, hint].filter(Boolean).map(sentence).join(" ") || said(status));
+    super(title ?? `The service answered ${status}`);
     this.status = status;
+    this.detail = detail ?? "";
+    this.hint = hint ?? "";
     this.request = request ?? null;
     this.retryAfter = retryAfter;
   }
-}
-
-const sentence = (text) => (/[.!?]$/.test(text) ? text : `${text}.`);
-
-function said(status) {
-  if (status === 0) return "The service cannot be reached.";
-  if (status === 401) return "The service asks for a key.";
-  if (status === 404) return "The service does not offer that.";
-  if (status === 413) return "That is more than the service takes at once.";
-  return `The service answered ${status}.`;
 }
 
 /** Whether people can sign in here: `{login, signed_in}`. */
@@ -53,6 +44,7 @@ async function ask(path, { body = null, accept = "application/json", signal = nu
 export async function* check(request, signal) {
   const options = { body: request, accept: "text/event-stream", signal };
   const response = await ask("v1/check/stream", options);
+  yield ["id", response.headers.get("x-veridical-report")];
   let done = false;
   for await (const [event, data] of events(response.body)) {
     if (event === "error") throw new Problem(data.status ?? 500, data);
@@ -60,7 +52,7 @@ export async function* check(request, signal) {
     yield [event, data];
   }
   if (!done)
-    throw new Problem(0, { title: "The connection ended before the check was done" });
+    throw new Problem(0, { detail: "The connection ended before the check was done." });
 }
 
 /** Parse server-sent events (HTML Standard, 9.2): fields up to a blank line, lines end in LF or CR LF. */
@@ -94,8 +86,22 @@ function event(block) {
   return data.length ? [name, JSON.parse(data.join("\n"))] : null;
 }
 
-export async function storedReport(id) {
-  return (await ask(`v1/reports/${encodeURIComponent(id)}`)).json();
+/** Return a kept report with its texts and marks. */
+export async function storedCheck(id) {
+  return (await ask(`v1/reports/${encodeURIComponent(id)}/check`)).json();
+}
+
+/** Return the kept reports that have these words: `{total, reports}`. */
+export async function keptReports(words) {
+  return (await ask(`v1/reports?q=${encodeURIComponent(words)}`)).json();
+}
+
+/** Return the texts of a document: `{sources: [{id, text, name}], remarks}`. */
+export async function readDocument(name, bytes) {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 32_768)
+    binary += String.fromCharCode(...bytes.subarray(at, at + 32_768));
+  return (await ask("v1/documents", { body: { name, data: btoa(binary) } })).json();
 }
 
 /** Return the report of a check in another format, as text. */
@@ -106,6 +112,8 @@ export async function converted({ question, answer, sources, report }, format) {
   return (await ask(path, { body, accept: "*/*" })).text();
 }
 
-export async function sendMark(report, claim, right) {
-  await ask("v1/feedback", { body: { report, claim_id: claim, right } });
+/** Store the mark on a verdict, `{right, actual, comment}`; null removes it. */
+export async function sendMark(report, claim, mark) {
+  const said = Object.entries(mark ?? { right: null }).filter(([name, value]) => name === "right" || value);
+  await ask("v1/feedback", { body: { report, claim_id: claim, ...Object.fromEntries(said) } });
 }

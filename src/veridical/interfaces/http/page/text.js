@@ -13,7 +13,10 @@ export function visible(text) {
   });
 }
 
-export const oneLine = (text) => visible(text).split(/\s+/u).filter(Boolean).join(" ");
+export const oneLine = (text) => squeezed(visible(text)).trim();
+
+/** Put one space for every stretch of white space. */
+export const squeezed = (text) => text.replace(/\s+/gu, " ");
 
 export class Text {
   constructor(raw) {

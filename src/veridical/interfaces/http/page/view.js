@@ -1,44 +1,46 @@
-// The two panes: the answer and its claims on the left, details and sources on the right.
+// A check as it is shown: the list of claims, the answer, the details of one claim, the sources.
 
 import { probability } from "./bits.js";
 import { card } from "./card.js";
-import { byId, h, s } from "./dom.js";
-import { MarkedText } from "./marks.js";
-import { Text, oneLine } from "./text.js";
-import { capital, checked, count, denominators, headline, listed, look, missing, onlyUnsure, reason, tone, tones } from "./words.js";
+import { ClaimList, inText } from "./claim_list.js";
+import { byId, h } from "./dom.js";
+import { looksLikeMarkdown } from "./markdown.js";
+import { MarkedText } from "./marked_text.js";
+import { arrive, markAt } from "./scrolling.js";
+import { Text } from "./text.js";
+import { checked, count, deciding, listed, onlyUnsure, plain, tone } from "./words.js";
 
 const EVERY_MS = 100; // how often what comes in is drawn
+const LONGEST_FORMATTED = 300_000; // a longer text is shown as it is written
 const wide = matchMedia("(min-width: 61em)");
-const calm = matchMedia("(prefers-reduced-motion: reduce)");
+const EMPTY = { question: null, answer: null, sources: [], marks: {} };
 
 export class View {
-  constructor({ onmark }) {
-    this._onmark = onmark;
+  /** `controls(claim)` returns the controls for feedback on a claim. */
+  constructor({ controls }) {
+    this._controls = controls;
     this._timer = null;
-    this.show({ question: null, answer: null, sources: [], right: {} });
+    this.formatted = true;
+    this.list = new ClaimList({ onchange: () => this._list() });
+    this.show(EMPTY);
   }
 
   /** Show the texts of a check, with no claims yet. */
-  show({ question, answer, sources, right = {} }) {
+  show(check, { fresh = true } = {}) {
     clearTimeout(this._timer);
     this._timer = null;
+    this._check = check;
     this.claims = new Map();
-    this.right = right;
+    this.marks = check.marks ?? {};
     this.selected = null;
     this.summary = null;
-    this._pressed = new Set();
-    this._asked = "";
-    byId("search").value = "";
-    byId("question-part").hidden = !question;
-    byId("question-text").textContent = question ?? "";
-    byId("answer-part").hidden = answer === null;
-    byId("no-answer").hidden = answer !== null;
-    const text = answer === null ? null : new Text(answer);
-    this.answer = text && new MarkedText(byId("answer-text"), text, { badges: true });
-    this.texts = new Map(sources.map((source) => [source.id, new Text(source.text)]));
-    this.sources = new Map();
-    byId("sources").replaceChildren(...[...this.texts].map(([id, each]) => this._source(id, each)));
+    if (fresh) this.list.reset();
+    byId("question-part").hidden = !check.question;
+    byId("question-text").textContent = check.question ?? "";
+    byId("answer-part").hidden = check.answer === null;
+    byId("no-answer").hidden = check.answer !== null;
     byId("made-by").textContent = "";
+    this._texts();
     this.select(null, { quiet: true });
     this.draw();
   }
@@ -52,20 +54,18 @@ export class View {
   }
 
   /** Put the final report in place of what came in so far. */
-  finish({ question, answer, sources, report, right }) {
-    const { selected, _pressed: pressed, _asked: asked } = this;
+  finish(check) {
+    const { report } = check;
+    const { selected } = this;
     const known = (claim) => JSON.stringify(this.claims.get(claim.id)) === JSON.stringify(claim);
     const same = this.claims.size === report.claims.length && report.claims.every(known);
     if (!same) {
-      this.show({ question, answer, sources, right });
-      [this._pressed, this._asked] = [pressed, asked];
-      byId("search").value = asked;
+      this.show(check, { fresh: false });
+      this.claims = new Map(report.claims.map((claim) => [claim.id, claim]));
+      for (const claim of report.claims) this._mark(claim);
     }
-    this.claims = new Map(report.claims.map((claim) => [claim.id, claim]));
-    if (!same) for (const claim of report.claims) this._mark(claim);
     this.summary = report.summary;
-    const { name, model, estimator } = report.backend;
-    byId("made-by").textContent = `Checked with ${name} ${model} (${estimator.replaceAll("_", " ")}), ${Math.round(report.summary.latency_ms).toLocaleString("en")} ms.`;
+    this._head(report);
     this.draw();
     this.select(selected, { quiet: true });
   }
@@ -76,33 +76,25 @@ export class View {
     this._timer = null;
     this.answer?.draw();
     for (const source of this.sources.values()) source.draw();
-    this._tally();
     this._list();
+  }
+
+  /** Show texts with their Markdown formatted, or as they are written. */
+  format(on) {
+    this.formatted = on;
+    this._texts();
+    for (const claim of this.claims.values()) this._mark(claim);
+    this.draw();
+    this.select(this.selected, { quiet: true });
   }
 
   ordered() {
-    return [...this.claims.values()].sort((a, b) => a.span.start - b.span.start || number(a) - number(b));
+    return inText(this.claims.values());
   }
 
-  /** The claims that the filters let through, in text order. */
-  shown() {
-    const words = this._asked.toLowerCase().split(/\s+/).filter(Boolean);
-    return this.ordered().filter((claim) => {
-      if (this._pressed.size && !this._pressed.has(tone(claim))) return false;
-      const text = `${claim.id} ${claim.text}`.toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
-  }
-
-  find(words) {
-    this._asked = words;
-    this._list();
-  }
-
-  press(name) {
-    if (!this._pressed.delete(name)) this._pressed.add(name);
-    this._tally();
-    this._list();
+  /** The claim to begin with: the first flagged one of the list, if there is one. */
+  first() {
+    return this.list.shown(this.claims.values()).find(listed)?.id ?? null;
   }
 
   /** Select a claim by its id, or none; `quiet` leaves the address as it is. */
@@ -114,15 +106,16 @@ export class View {
     for (const source of this.sources.values()) source.select(mark);
     byId("card").replaceChildren(...(claim ? [this._card(claim)] : []));
     document.documentElement.classList.toggle("selected", Boolean(claim));
-    this._current();
-    if (!quiet) history.replaceState(null, "", claim ? `#${encodeURIComponent(id)}` : location.pathname + location.search);
+    this.list.select(this.selected);
+    const place = location.pathname + location.search;
+    if (!quiet) history.replaceState(history.state, "", claim ? `#${encodeURIComponent(id)}` : place);
     if (claim) this._reveal(id, focus);
   }
 
-  /** Go to the next claim that `of(claim)` says yes to; `by` is 1 or -1. */
+  /** Go to the next claim of the list that `of(claim)` says yes to; `by` is 1 or -1. */
   step(by, of = checked) {
-    const all = this.ordered();
-    const stops = this.shown().filter(of);
+    const all = this.list.shown(this.claims.values());
+    const stops = all.filter(of);
     if (!stops.length) return;
     const at = all.findIndex((claim) => claim.id === this.selected);
     const ahead = stops.filter((claim) => (all.indexOf(claim) - at) * by > 0);
@@ -133,24 +126,27 @@ export class View {
   /** Scroll to the evidence of the selected claim and put the focus on its place. */
   toEvidence() {
     const place = byId("card").querySelector("[data-go]");
-    this._toSource(this.selected, "center");
-    (place ?? byId("details")).focus({ preventScroll: !place });
+    (place ?? byId("details")).focus({ preventScroll: true });
+    return this._toSource(this.selected);
   }
 
   goTo(anchor) {
-    let goal = byId(anchor);
-    while (goal && !goal.matches(".mark")) goal = goal.nextElementSibling;
-    if (goal) scroll(goal, "center");
+    const goal = markAt(anchor);
+    return goal ? arrive(goal) : null;
   }
 
-  redrawCard() {
-    const claim = this.claims.get(this.selected);
-    if (claim) byId("card").replaceChildren(this._card(claim));
+  /** Show what the user said of a claim. */
+  remark(id, marks) {
+    this.marks = marks;
+    const mark = marks[id];
+    this.answer?.show(id, mark ? (mark.right ? "right" : "wrong") : null);
+    this._list();
+    if (id === this.selected) byId("card").replaceChildren(this._card(this.claims.get(id)));
   }
 
   /** The cards of the claims to look at, for paper. */
   print(on) {
-    const cards = on ? this.ordered().filter(listed).map((claim) => card(claim, this.place)) : [];
+    const cards = on ? this.ordered().filter(listed).map((claim) => card(claim, this.place, { open: true })) : [];
     byId("printed").replaceChildren(...cards);
   }
 
@@ -160,121 +156,82 @@ export class View {
     return { label: `${evidence.source}, line ${text.place(evidence.start).line}`, anchor: anchorOf(claim.id, index) };
   };
 
-  _mark(claim) {
-    const name = tone(claim);
-    this.answer?.add(claim.span.start, claim.span.end, claim.id, name);
-    claim.evidence.forEach(({ source, start, end }, index) =>
-      this.sources.get(source)?.add(start, end, claim.id, name, anchorOf(claim.id, index)),
-    );
+  _texts() {
+    const { answer, sources } = this._check;
+    const text = answer === null ? null : new Text(answer);
+    const formatted = this.formatted && answer !== null && answer.length < LONGEST_FORMATTED;
+    this.answer = text && new MarkedText(byId("answer-text"), text, { badges: true, formatted });
+    this.texts = new Map(sources.map((source) => [source.id, new Text(source.text)]));
+    this.sources = new Map();
+    byId("sources").replaceChildren(...sources.map((source) => this._source(source)));
+    byId("format").hidden = ![answer, ...sources.map((source) => source.text)].some((each) => each && looksLikeMarkdown(each));
+    byId("format").setAttribute("aria-pressed", String(this.formatted));
   }
 
-  _source(id, text) {
+  _mark(claim) {
+    const name = tone(claim);
+    const mark = this.marks[claim.id];
+    const marked = mark ? (mark.right ? "right" : "wrong") : null;
+    if (!plain(claim)) this.answer?.add(claim.span.start, claim.span.end, claim.id, name, { marked });
+    claim.evidence.forEach(({ source, start, end, role }, index) => {
+      const weak = index !== deciding(claim) && role === "nearest";
+      this.sources.get(source)?.add(start, end, claim.id, name, { anchor: anchorOf(claim.id, index), weak });
+    });
+  }
+
+  _source({ id, name = null, text }) {
     const body = h("div", { class: "text", dir: "auto" });
-    this.sources.set(id, new MarkedText(body, text));
-    const title = h("h2", {}, h("span", { class: "chip" }, id), " ", h("span", { class: "n" }, count(text.length, "character")));
-    return h("section", { class: "source", "aria-label": `Source ${id}` }, title, body);
+    const written = name ? /\.(md|markdown)$/i.test(name) : looksLikeMarkdown(text);
+    const formatted = this.formatted && written && text.length < LONGEST_FORMATTED;
+    this.sources.set(id, new MarkedText(body, this.texts.get(id), { formatted }));
+    const path = name && name !== id ? h("span", { class: "path" }, name) : null;
+    const length = h("span", { class: "n" }, count(this.texts.get(id).length, "character"));
+    return h("section", { class: "source", "aria-label": `Source ${id}` }, h("h2", {}, h("span", { class: "chip" }, id), path, length), body);
   }
 
   _card(claim) {
-    const said = this.right[claim.id];
-    const button = (right, label) =>
-      h("button", { type: "button", "aria-pressed": String(said === right), onclick: () => this._onmark(claim.id, right) }, label);
-    const marking = this.summary && checked(claim)
-      ? h("p", { class: "marking" }, "This verdict is", button(true, "Right"), button(false, "Wrong"))
-      : null;
-    return card(claim, this.place, marking);
+    const open = Boolean(byId("card").querySelector(".figures")?.open);
+    return card(claim, this.place, { marking: this.summary ? this._controls(claim) : null, open });
   }
 
   _reveal(id, focus) {
     byId("details").scrollTop = 0;
     const badge = this.answer?.of(id).find((mark) => mark.matches(".badge"));
-    const entry = byId("listed").querySelector(`[data-claims="${CSS.escape(id)}"]`);
-    const goal = badge ?? entry;
-    const inAnswer = this.answer?.of(id)[0] ?? entry;
-    inAnswer?.scrollIntoView({ block: "nearest" });
-    if (focus) goal?.focus({ preventScroll: true });
-    if (wide.matches) this._toSource(id, "center");
+    const entry = this.list.entry(id);
+    if (wide.matches) entry?.scrollIntoView({ block: "nearest" });
+    (this.answer?.of(id)[0] ?? entry)?.scrollIntoView({ block: "nearest" });
+    if (focus) (badge ?? entry)?.focus({ preventScroll: true });
+    if (wide.matches) this._toSource(id);
   }
 
-  /** Scroll to the evidence that comes first in the card: what decides, else what is nearest. */
-  _toSource(id, block) {
-    let goal = byId(anchorOf(id, 0));
-    while (goal && !goal.matches(".mark")) goal = goal.nextElementSibling;
-    if (goal) return scroll(goal, block);
-    for (const source of this.sources.values()) {
-      const [mark] = source.of(id);
-      if (mark) return scroll(mark, block);
-    }
-  }
-
-  _tally() {
-    const counts = new Map();
-    for (const claim of this.claims.values()) counts.set(tone(claim), (counts.get(tone(claim)) ?? 0) + 1);
-    const present = tones().filter((name) => counts.has(name));
-    const total = present.reduce((sum, name) => sum + (name === "excluded" ? 0 : counts.get(name)), 0);
-    let x = 0;
-    const stretches = present.filter((name) => name !== "excluded").map((name) => {
-      const width = (100 * counts.get(name)) / total;
-      x += width;
-      return s("rect", { class: `t-${name}`, x: x - width, y: 0, width, height: 4 });
-    });
-    byId("bar").replaceChildren(...stretches);
-    const focused = document.activeElement?.dataset?.tone;
-    byId("legend").replaceChildren(...present.map((name) => this._filter(name, counts.get(name))));
-    if (focused) byId("legend").querySelector(`[data-tone="${focused}"]`)?.focus();
-    byId("tally").hidden = !present.length;
-    if (!this.summary) return;
-    const flagged = [...this.claims.values()].filter((claim) => claim.flagged).length;
-    byId("headline").textContent = headline(this.summary, flagged);
-    byId("totals").textContent = denominators(this.summary) + missing(this.claims.values()) + grounded(this.summary);
-    byId("top").className = `top o-${this.summary.outcome}${onlyUnsure(this.summary) ? " unsure" : ""}`;
-  }
-
-  _filter(name, n) {
-    const { mark, label, meaning } = look(name);
-    return h("li", { class: `t-${name}` },
-      h("button", { type: "button", class: `t-${name}`, "data-tone": name, "aria-pressed": String(this._pressed.has(name)), title: meaning, onclick: () => this.press(name) },
-        h("span", { class: "sign", "aria-hidden": "true" }, mark), h("b", {}, String(n)), ` ${label}`));
+  /** Scroll to the evidence that decides, else to what is nearest. */
+  _toSource(id) {
+    const goal = markAt(anchorOf(id, deciding(this.claims.get(id)))) ?? [...this.sources.values()].flatMap((source) => source.of(id))[0];
+    return goal ? arrive(goal) : null;
   }
 
   _list() {
-    const shown = this.shown();
+    const claims = [...this.claims.values()];
+    const shown = this.list.shown(claims);
     const ids = new Set(shown.map((claim) => claim.id));
     this.answer?.filter((id) => !ids.has(id));
-    byId("listed").replaceChildren(...shown.map(entry));
-    const all = this.claims.size;
-    byId("listed-n").textContent = ids.size === all ? String(all) : `${ids.size} of ${all}`;
-    this._current();
+    this.list.draw(claims, shown, this.marks);
+    this.list.select(this.selected);
   }
 
-  _current() {
-    const list = byId("listed");
-    for (const on of list.querySelectorAll(".on")) {
-      on.classList.remove("on");
-      on.removeAttribute("aria-current");
-    }
-    const mine = this.selected && list.querySelector(`[data-claims="${CSS.escape(this.selected)}"]`);
-    mine?.classList.add("on");
-    mine?.setAttribute("aria-current", "true");
+  _head({ summary, backend }) {
+    byId("headline").textContent = summary.headline ?? `${summary.outcome.replaceAll("_", " ")}`;
+    byId("totals").textContent = summary.coverage ?? "";
+    byId("top").className = `top o-${summary.outcome}${onlyUnsure(summary) ? " unsure" : ""}`;
+    const { name, model, estimator } = backend;
+    const took = summary.latency_ms ? ` in ${Math.round(summary.latency_ms).toLocaleString("en")} ms` : "";
+    byId("made-by").textContent = `Checked with ${name} ${model} (${estimator.replaceAll("_", " ")})${took}${grounded(summary)}.`;
   }
 }
 
-const number = (claim) => Number.parseInt(claim.id.replace(/\D+/g, ""), 10) || 0;
 const anchorOf = (id, index) => `${id}-evidence-${index + 1}`;
-const scroll = (element, block) =>
-  element.scrollIntoView({ block, behavior: calm.matches ? "auto" : "smooth" });
 
 function grounded({ probability_grounded: found }) {
   const known = found !== null && found !== undefined; // reports of earlier versions lack it
-  return known ? `; probability that every checked claim is supported: ${probability(found)}` : "";
-}
-
-function entry(claim) {
-  const { mark, label } = look(tone(claim));
-  return h("li", {},
-    h("a", { class: `entry t-${tone(claim)}`, href: `#${encodeURIComponent(claim.id)}`, "data-claims": claim.id },
-      h("span", { class: "chip" }, `${mark} ${claim.id}`),
-      h("span", { class: "what" },
-        h("span", { class: "claim-text", dir: "auto" }, oneLine(claim.text)),
-        h("span", { class: "why" }, h("b", {}, `${capital(label)}.`), ` ${reason(claim)}`))));
+  return known ? `. Probability that every checked claim is supported: ${probability(found)}` : "";
 }
