@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LASTING = frozenset({UnmeasuredReason.CONTEXT_TOO_LONG, UnmeasuredReason.LANGUAGE_NOT_SUPPORTED})
 """Reasons that hold for the next run, too."""
 
+WORKER_DIED = "worker_died"
+"""Error of a row that ended the process that checked it."""
+
 ROW_COLUMNS: Document = {
     "outcome": None,
     "claims_checked": None,
