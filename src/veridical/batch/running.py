@@ -56,7 +56,7 @@ class BatchRun:
     rows: int
     totals: Totals
     kept: int = 0
-    checked: int = 0
+    rows_checked: int = 0
     taken: Taken = NOTHING
     started: float = field(default_factory=monotonic)
     seconds: float = 0.0
@@ -65,7 +65,7 @@ class BatchRun:
     @property
     def per_second(self) -> float | None:
         """Rows checked in a second; None before the first."""
-        return self.checked / self.seconds if self.checked and self.seconds else None
+        return self.rows_checked / self.seconds if self.rows_checked and self.seconds else None
 
     @property
     def seconds_left(self) -> float | None:
@@ -93,7 +93,7 @@ class BatchRun:
             **self.totals.body(),
             "stopped": self.stopped,
             "run": {
-                "checked": self.checked,
+                "rows_checked": self.rows_checked,
                 "seconds": round(self.seconds, 3),
                 "rows_per_second": None if self.per_second is None else round(self.per_second, 3),
                 **self.taken.body(),
@@ -241,7 +241,7 @@ class _Worklist:
         if isinstance(item, _Ready):
             return item
         result = self._running().result(item.task)
-        run.checked += 1
+        run.rows_checked += 1
         run.taken += result.taken
         return _ready(result)
 

@@ -107,7 +107,7 @@ def test_one_row_for_each_answer_in_input_order(desk: Desk) -> None:
     results = desk.results()
     assert [one["id"] for one in results] == ["r1", "r2", "r3", "r4"]
     assert kinds(results) == ["grounded", "flagged", "not_a_row", "grounded"]
-    assert (run.checked, run.complete, run.totals.errors) == (3, False, {"not_a_row": 1})
+    assert (run.rows_checked, run.complete, run.totals.errors) == (3, False, {"not_a_row": 1})
     assert run.totals.share.body() | {"low": 0, "high": 1} == {
         "flagged": 1,
         "of": 3,
@@ -133,7 +133,7 @@ def test_a_finished_job_is_not_done_again(desk: Desk) -> None:
     desk.run()
     before, asked = desk.output(), len(desk.asked)
     run = desk.run()
-    assert (desk.output(), len(desk.asked), run.checked) == (before, asked, 0)
+    assert (desk.output(), len(desk.asked), run.rows_checked) == (before, asked, 0)
     assert run.complete
 
 
@@ -147,7 +147,7 @@ def test_rows_with_an_error_are_tried_again_and_good_ones_are_not(desk: Desk) ->
     desk.fails = lambda _: False
     second = desk.run()
     assert desk.asked == ["The item 2 is right.", "The item 4 is right."]
-    assert (second.checked, second.complete) == (2, True)
+    assert (second.rows_checked, second.complete) == (2, True)
     assert kinds(desk.results()) == ["grounded"] * 6
     assert [one["id"] for one in desk.results()] == [f"r{n}" for n in range(6)]
     assert not (desk.folder / "out" / "kept.jsonl").exists()
@@ -178,7 +178,7 @@ def test_results_of_rows_that_are_no_longer_in_the_input_are_not_thrown_away(des
 def test_ids_that_come_twice_are_found_before_anything_is_checked(desk: Desk) -> None:
     desk.write([row(1), row(2), row(1)], "a.jsonl")
     desk.write([row(2)], "b.jsonl")
-    with pytest.raises(DocumentError, match="2 ids come twice") as raised:
+    with pytest.raises(DocumentError, match="an earlier one: 2") as raised:
         desk.run()
     assert "row 3: has the id of" in raised.value.message
     assert desk.asked == []
@@ -234,7 +234,7 @@ def test_a_line_that_is_no_result_is_an_error_and_not_thrown_away(desk: Desk) ->
 def test_the_limit_ends_a_run_and_the_next_goes_on(desk: Desk) -> None:
     desk.write([row(n) for n in range(5)])
     first = desk.run(limit=2)
-    assert (first.checked, first.stopped, first.complete) == (2, "limit", False)
+    assert (first.rows_checked, first.stopped, first.complete) == (2, "limit", False)
     assert len(desk.results()) == 2
     assert desk.run(limit=3).complete
     assert len(desk.results()) == 5
