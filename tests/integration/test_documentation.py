@@ -36,6 +36,7 @@ PATIENCE_S = 60
 DONE = "== done"
 
 NEW = (
+    "batch.md",
     *("index.md", "choices.md", "operations.md", "privacy.md", "glossary.md", "comparison.md"),
     *("start/rag.md", "start/agents.md", "start/clinical.md", "start/platform.md"),
     *("concepts/questions.md", "concepts/calibration.md", "concepts/certainty.md"),
