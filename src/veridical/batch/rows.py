@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
+from math import isnan
 from typing import Any, TypeAlias
 
 from veridical.core.sources import as_sources
@@ -75,7 +76,7 @@ def parse_row(value: object) -> AnyRow:
     if not isinstance(value, Mapping):
         detail = f"a row must be an object, not {type(value).__name__}"
         return FaultyRow(None, digest, FaultName.NOT_A_ROW, detail)
-    given = {str(key): one for key, one in value.items() if one is not None}
+    given = {str(key): one for key, one in value.items() if not _missing(one)}
     try:
         return _row(given, digest)
     except _FaultError as fault:
@@ -96,9 +97,16 @@ def unreadable(data: bytes, detail: str) -> FaultyRow:
     return FaultyRow(None, digest, FaultName.UNREADABLE, detail)
 
 
-def _printed(value: object) -> str:
-    """Return a value that JSON does not know, such as a date of a Parquet file."""
+def _printed(value: object) -> object:
+    """Return a value that JSON does not know, such as an array, or a date of a Parquet file."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
     return f"{type(value).__name__}:{value}"
+
+
+def _missing(value: object) -> bool:
+    """Return whether a value stands for none: the frames of pandas have NaN for it."""
+    return value is None or (isinstance(value, float) and isnan(value))
 
 
 def _row(given: dict[str, Any], digest: str) -> BatchRow:

@@ -110,5 +110,7 @@ def _raise_for_repeated(repeated: Sequence[str]) -> None:
     if not repeated:
         return
     more = [f"and {len(repeated) - SHOWN} more"] if len(repeated) > SHOWN else []
-    msg = "\n".join([f"rows with the id of an earlier one: {len(repeated)}", *repeated[:SHOWN], *more])
+    msg = "\n".join(
+        [f"rows with the id of an earlier one: {len(repeated)}", *repeated[:SHOWN], *more]
+    )
     raise DocumentError(msg, hint="Give every row an id of its own")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,6 +87,16 @@ def test_the_digest_changes_with_the_content_and_not_with_the_order_of_keys() ->
     same = parse_row(dict(reversed(ANSWER.items())))
     assert same.digest == parse_row(ANSWER).digest
     assert fault_of(answer="").digest != parse_row(ANSWER).digest
+
+
+def test_arrays_and_missing_values_of_frames_are_read() -> None:
+    texts = [f"Text {n}." for n in range(2000)]
+    row = parse_row(ANSWER | {"sources": np.array(texts, dtype=object), "question": float("nan")})
+    assert isinstance(row, BatchRow)
+    assert ([source.text for source in row.sources], row.question) == (texts, None)
+    texts[1000] = "Another."
+    changed = parse_row(ANSWER | {"sources": np.array(texts, dtype=object), "question": None})
+    assert changed.digest != row.digest
 
 
 @given(JSON | st.dictionaries(KEYS, JSON | st.just("secretsecret")))
