@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from veridical.batch.output import Block
 
-CACHE_KIB = 65_536
+CACHE_KIB = 8_192
 _TABLES = """
 PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;

@@ -87,15 +87,18 @@ DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Estimate time and money from a few rows; write nothing.")
 ]
 EngineName = Annotated[
-    Literal["local"], typer.Option("--engine", help="Where rows are checked: on this machine.")
+    Literal["local", "ray"],
+    typer.Option(
+        help="Where rows are checked: on this machine, or on the Ray cluster at RAY_ADDRESS."
+    ),
 ]
 Processes = Annotated[
     int | None,
     typer.Option(
         metavar="N",
         min=1,
-        help="Processes, each with a model and one thread (default: one for each processor, or "
-        "this one where a service is asked).",
+        help="Processes or actors, each with a model and one thread (default: one for each "
+        "processor, or this process where a service is asked).",
     ),
 ]
 Backend = options.Backend
@@ -115,7 +118,7 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     seed: Seed = 0,
     stop_share: StopShare = None,
     dry_run: DryRun = False,
-    engine: EngineName = "local",  # noqa: ARG001 -- the only one so far
+    engine: EngineName = "local",
     processes: Processes = None,
     backend: Backend = None,
     json: Json = False,
@@ -136,12 +139,15 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     identity = _identity(settings, built, selection, per_claim=per_claim)
     job = BatchJob(selection, OutputFolder(output), identity, per_claim, limit, stop_share)
     workers = _processes(built, processes)
+    new_engine = partial(_engine, settings, built, workers, per_claim)
+    if engine == "ray":
+        new_engine = partial(_ray_engine, settings, built, processes, per_claim)
     if dry_run:
         found = _estimated(job, settings, built, workers)
         _print(found.body(), _estimate_lines(found), json=json, quiet=quiet)
         raise typer.Exit(DONE)
     with _progress(wanted=not (quiet or json)) as progress:
-        run = run_batch(job, partial(_engine, settings, built, workers, per_claim), progress)
+        run = run_batch(job, new_engine, progress)
     _print(run.body(), _run_lines(job, run), json=json, quiet=quiet)
     raise typer.Exit(DONE if run.complete else LEFT)
 
@@ -169,8 +175,7 @@ def _processes(built: BackendPort, given: int | None) -> int:
     from veridical.wiring.build import is_in_process, is_instant
 
     if given is not None and given > 1 and not is_in_process(built):
-        msg = f"the backend {built.info.name} is a service: its limits hold within one process"
-        raise ConfigurationError(msg, hint="Leave --processes out")
+        raise _not_divided(built)
     return given or (usable_processors() if is_instant(built) else 1)
 
 
@@ -184,6 +189,25 @@ def _engine(settings: Settings, built: BackendPort, processes: int, per_claim: b
     rows = 1 if is_in_process(built) else ROWS_OF_SERVICE
     verifier = SyncVerifier(build_verifier(settings, backend=built))
     return ThreadEngine(verifier, workers=rows, per_claim=per_claim)
+
+
+def _ray_engine(
+    settings: Settings,
+    built: BackendPort,
+    actors: int | None,
+    per_claim: bool,  # noqa: FBT001 -- bound by `partial`
+) -> Engine:
+    from veridical.batch.ray_engine import RayEngine
+    from veridical.wiring.build import is_in_process
+
+    if not is_in_process(built):
+        raise _not_divided(built)
+    return RayEngine(settings, actors=actors, per_claim=per_claim)
+
+
+def _not_divided(built: BackendPort) -> ConfigurationError:
+    msg = f"the backend {built.info.name} is a service: its limits hold within one process"
+    return ConfigurationError(msg, hint="Leave --processes and --engine out")
 
 
 # --- the estimate ----------------------------------------------------------------------------
