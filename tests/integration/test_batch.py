@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -45,8 +47,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+COMMAND = (sys.executable, "-m", "veridical", "batch", "rows.jsonl")
+
+
 def start(output: str, *more: str) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "veridical", "batch", "rows.jsonl", output, "--quiet", *more]
+    command = [*COMMAND, output, "--quiet", *more]
     return subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
 
 
@@ -116,3 +121,18 @@ def test_ctrl_c_ends_a_run_without_a_traceback() -> None:
         assert run.wait() == 130
         assert run.stderr is not None
         assert run.stderr.read() == b""
+
+
+def test_a_terminal_sees_rate_time_left_and_cost() -> None:
+    shown, terminal = pty.openpty()
+    command = [*COMMAND, "out", "--processes", "1"]
+    environ = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, env=environ) as run:
+        os.close(terminal)
+        seen = b""
+        with suppress(OSError):  # the end of a terminal
+            while data := os.read(shown, 4096):
+                seen += data
+        assert run.wait() == 0
+    os.close(shown)
+    assert re.search(rb"\d+/16\S* [\d.]+ rows/s, 0:\d\d:\d\d left, \$0\.00", seen)
