@@ -58,8 +58,8 @@ class Survey:
 def survey(selection: Selection, folder: OutputFolder, index: RowIndex) -> Survey:
     """Return the survey; the index then holds the ids of the input.
 
-    `DocumentError` names ids that come twice. `ConfigurationError` if results of earlier runs are
-    not of this input.
+    `DocumentError` names ids that come twice, and is raised where there are no rows.
+    `ConfigurationError` if results of earlier runs are not of this input.
     """
     found, repeated = Survey(), list[str]()
     earlier: Iterator[Block] | None = blocks(folder.rows)
@@ -72,6 +72,9 @@ def survey(selection: Selection, folder: OutputFolder, index: RowIndex) -> Surve
             _count(found, block)
         else:
             earlier = None
+    if not found.rows:
+        msg = "the input has no rows"
+        raise DocumentError(msg, hint="Name files with rows, or take a larger sample")
     _raise_for_repeated(repeated)
     _ensure_all_known(folder, found, index)
     return found

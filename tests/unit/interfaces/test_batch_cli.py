@@ -76,6 +76,7 @@ def test_a_decided_share_ends_with_0() -> None:
     ("rows", "arguments", "says"),
     [
         ([GOOD, GOOD], ("rows.jsonl", "out"), "the id of an earlier one: 1"),
+        ([], ("rows.jsonl", "out"), "the input has no rows"),
         ([GOOD], ("nothing.jsonl", "out"), "names no file of rows"),
         ([GOOD], ("rows.jsonl", "rows.jsonl"), "not the folder of a batch"),
         ([GOOD], ("rows.jsonl", "out", "--backend", "openai:m"), "has neither a key"),

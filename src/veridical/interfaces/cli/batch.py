@@ -287,7 +287,9 @@ def _money(taken: Taken) -> str:
 
 
 def _dollars(amount: float | None) -> str:
-    return "cost unknown" if amount is None else f"${amount:,.2f}"
+    if amount is None:
+        return "cost unknown"
+    return f"${amount:.4f}" if 0 < amount < 1 else f"${amount:,.2f}"
 
 
 def _print(document: Document, lines: list[str], *, json: bool, quiet: bool) -> None:
