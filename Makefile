@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick mutants lint fmt docs lock release clean
+.PHONY: help demo test quick mutants lint fmt docs client lock release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -56,6 +56,10 @@ fmt: $(VENV)/dev.stamp ## format, and repair what ruff can
 docs: $(VENV)/dev.stamp ## build the documentation as a site, in site/; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
+client: $(VENV)/dev.stamp ## make the TypeScript client's types anew, out of the service's OpenAPI
+	$(BIN)/python scripts/openapi.py > clients/typescript/openapi.json
+	cd clients/typescript && PATH="$(CURDIR)/$(BIN):$$PATH" && npm ci --ignore-scripts && npm run generate
+
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "veridical needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -73,10 +77,15 @@ $(VENV)/dev.stamp: pyproject.toml requirements/dev.txt requirements/model.txt | 
 LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
 
+# What the image of the service can do; another extra means another image.
+SERVED := mcp openai otel pdf postgres quotes server
+
 lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the newest releases
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet uv
 	$(LOCK) --extra dev --extra docs pyproject.toml --output-file requirements/dev.txt
+	$(LOCK) $(SERVED:%=--extra %) pyproject.toml --output-file requirements/service.txt
+	$(LOCK) requirements/build.in --output-file requirements/build.txt
 	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
 
 release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-run only checks

@@ -143,7 +143,7 @@ def _rank(row_id: str) -> bytes:
 def measure(documents: Sequence[Sequence[Row]], load: Load) -> dict[str, Way]:
     """Return what both ways make of the documents' claims, taken in turns."""
     ways = {name: Way() for name in (OURS, THEIRS, SURPLUS)}
-    backend = Gguf(load, timeout_s=TIMEOUT_S, top_logprobs=20)
+    backend = Gguf(load, timeout_s=TIMEOUT_S)
     ours, theirs = shared(load), LlamaModel(start(load))  # loaded before anything is timed
     for number, rows in enumerate(documents, start=1):
         turns = [

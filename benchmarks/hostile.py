@@ -119,7 +119,7 @@ def attacked(judge: Judge, every: int = 1) -> Found:
 def backends(load: Load) -> Iterator[tuple[str, Backend]]:
     """Yield the ways to ask one model; each is done with when the next is asked for."""
     yield "undefended", Undefended(load)
-    backend = Gguf(load, timeout_s=TIMEOUT_S, top_logprobs=TOP)
+    backend = Gguf(load, timeout_s=TIMEOUT_S)
     yield "gguf", backend
     backend.close()
     with LlamaServer(load.path) as server:

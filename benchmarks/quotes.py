@@ -18,8 +18,7 @@ leave out is marked by an ellipsis.
 At the end, the share of the labelled quotes in `../shared/data/dev` that the mode `fuzzy` accepts,
 by kind of alteration.
 
-    .venv/bin/python benchmarks/quotes.py [--rounds 5] [--write]
-
+Written by `.venv/bin/python benchmarks/quotes.py [--rounds 5] [--write]`.
 Needs the dialogues and the labelled quotes in `../shared/data`; stops with a message without them.
 """
 

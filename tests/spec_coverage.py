@@ -48,5 +48,12 @@ def not_yet_covered() -> list[str]:
     return [f"{key}  {says}" for key, says in requirements().items() if key not in tested]
 
 
+def listed(*, reasons: bool = False) -> list[str]:
+    """Return the lines of the list: the requirements, or the `reasons` that stand above them."""
+    lines = NOT_YET_COVERED.read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line.startswith("#") is reasons]
+
+
 if __name__ == "__main__":
-    NOT_YET_COVERED.write_text("".join(f"{line}\n" for line in not_yet_covered()), encoding="utf-8")
+    found = [*listed(reasons=True), *not_yet_covered()]
+    NOT_YET_COVERED.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")

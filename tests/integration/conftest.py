@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -53,6 +54,15 @@ def llama_server(smollm2_path: Path) -> Iterator[str]:
     """Serve the model with llama.cpp; the address of its OpenAI-compatible API (`.../v1`)."""
     with LlamaServer(smollm2_path) as server:
         yield f"{server.address}/v1"
+
+
+@pytest.fixture(scope="session")
+def node() -> dict[str, str]:
+    """Return an environment with Node.js: of the development environment, or the machine's."""
+    folders = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if shutil.which("npm", path=folders) is None:
+        _unavailable("no Node.js on the path")
+    return {**os.environ, "PATH": folders, "npm_config_update_notifier": "false"}
 
 
 @pytest.fixture(scope="module")

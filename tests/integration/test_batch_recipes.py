@@ -23,31 +23,31 @@ ROWS = {
 }
 
 
-def names_of(marker: str) -> dict[str, Any]:
-    """Run the block of the page that imports a package, and return its names."""
-    if importlib.util.find_spec(marker) is None:
-        pytest.skip(f"{marker} is not installed")
+def names_of(function: str, package: str) -> dict[str, Any]:
+    """Run the block of the page that defines a function, and return its names."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    (code,) = [block for block in blocks if re.search(rf"^import {marker}\b", block, re.MULTILINE)]
+    (code,) = [block for block in blocks if f"def {function}(" in block]
     names: dict[str, Any] = {"batch": batch, "json": json}
-    exec(compile(code, marker, "exec"), names)  # noqa: S102 -- the page is ours
+    exec(compile(code, function, "exec"), names)  # noqa: S102 -- the page is ours
     return names
 
 
 def test_pandas_frames_are_checked_one_by_one() -> None:
-    names = names_of("pandas")
-    frame = names["pd"].DataFrame(ROWS)
-    found = list(names["checked"](iter([frame, frame[:1]])))
+    checked = names_of("on_spark", "pandas")["checked"]
+    import pandas as pd
+
+    frame = pd.DataFrame(ROWS)
+    found = list(checked(iter([frame, frame[:1]])))
     assert [list(one["outcome"]) for one in found] == [["flagged", "grounded"], ["flagged"]]
     assert json.loads(found[0]["row"][0])["by_status"] == {"contradicted": 1}
 
 
-def test_a_table_of_daft_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if importlib.util.find_spec("daft") is None:
-        pytest.skip("daft is not installed")
+def test_a_table_of_daft_is_checked(tmp_path: Path) -> None:
+    on_daft = names_of("on_daft", "daft")["on_daft"]
     import daft
 
-    monkeypatch.chdir(tmp_path)
-    daft.from_pydict(ROWS).write_parquet("answers")
-    rows = names_of("daft")["table"].to_pydict()["row"]
+    daft.from_pydict(ROWS).write_parquet(str(tmp_path))
+    rows = on_daft(f"{tmp_path}/*.parquet").to_pydict()["row"]
     assert [json.loads(row)["outcome"] for row in rows] == ["flagged", "grounded"]

@@ -42,10 +42,10 @@ def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     place = request.getfixturevalue(fixture)
     return Settings(
         threads=1,
+        text_model="openai:smollm2" if request.param == "openai" else f"gguf:{place}",
         openai=OpenAISettings(base_url=place if request.param == "openai" else None),
         gguf=GgufSettings(context_tokens=1024),
         extraction=ExtractionSettings(
-            backend="openai:smollm2" if request.param == "openai" else f"gguf:{place}",
             max_tokens=64,
             timeout_s=120.0,
             failures=str(folder),
@@ -55,7 +55,7 @@ def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def model(settings: Settings) -> Iterator[TextModel]:
-    model = build_text_model(settings, settings.extraction.backend)
+    model = build_text_model(settings, settings.text_model)
     yield model
     if hasattr(model, "close"):
         model.close()

@@ -44,7 +44,8 @@ SAME: dict[str, Any] = {"model": "smollm2", "temperature": 0.0, "seed": 1, "max_
 
 @pytest.fixture(scope="module")
 def proxy(llama_server: str) -> Iterator[str]:
-    settings = Settings.load(proxy={"upstream_url": llama_server}, threads=1)
+    proxied = {"upstream_url": llama_server, "on_failure": "pass"}
+    settings = Settings.load(proxy=proxied, threads=1)
     with serving(create_app(settings)) as address:
         yield f"{address}/v1"
 

@@ -10,7 +10,7 @@ import pytest
 import veridical
 from veridical import Verifier
 from veridical.audit.auditing import audit
-from veridical.core.verdicts import Status
+from veridical.core.verdicts import PartVerdict, Status, Verdict
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 
 FILLER = " ".join(f"Room {i} of the hospital is painted in a light colour." for i in range(80))
@@ -39,3 +39,78 @@ def test_a_step_is_read_with_the_entailed_step_before_it() -> None:
     found = anyio.run(partial(audit, steps, Verifier(EmbeddedVerifier()), sources=sources))
     assert [step.label for step in found.steps] == ["ENTAILED", "ENTAILED"]
     assert "step1" in found.steps[1].read_against
+
+
+@pytest.mark.spec("SPEC-08.07")
+@pytest.mark.parametrize(
+    ("answer", "source", "false"),
+    [
+        ("A won and B came third.", "A won. B came fourth.", "B came third."),
+        ("A won the race and B came third.", "A won the race. B came fourth.", "B came third."),
+        ("A won the race; B came third.", "A won the race. B came fourth.", "B came third."),
+        ("Ann won and Bert came third.", "Ann won. Bert came fourth.", "Bert came third."),
+        (
+            "J. Smith won the race and K. Jones came third.",
+            "J. Smith won the race. K. Jones came fourth.",
+            "K. Jones came third.",
+        ),
+        (
+            "He won the race, but she came third.",
+            "He won the race. She came fourth.",
+            "She came third.",
+        ),
+        (
+            "X fell by 12 % and Y rose by 3 %.",
+            "X fell by 12 %. Y rose by 9 %.",
+            "Y rose by 3 %.",
+        ),
+        (
+            "Sales fell by 12 % and costs rose by 3 %.",
+            "Sales fell by 12 %. Costs rose by 9 %.",
+            "Costs rose by 3 %.",
+        ),
+        (
+            "It opened in 1998 and they closed it in 2005.",
+            "It opened in 1998. They closed it in 2010.",
+            "They closed it in 2005.",
+        ),
+        (
+            "A was founded in 1990, while B was founded in 2001.",
+            "A was founded in 1990. B was founded in 2005.",
+            "B was founded in 2001.",
+        ),
+        (
+            "The bridge opened in 1998, and its toll is 3 euros.",
+            "The bridge opened in 1998. The toll of the bridge is 5 euros.",
+            "The bridge's toll is 3 euros.",
+        ),
+        (
+            "Paris is the capital of France, and its mayor is Ann Lee.",
+            "Paris is the capital of France. The mayor of Paris is Pierre Dubois.",
+            "Its mayor is Ann Lee.",
+        ),
+    ],
+)
+def test_a_half_false_sentence_names_its_half(answer: str, source: str, false: str) -> None:
+    report = veridical.check(answer, {"S1": source})
+    pieces = [piece for verdict in report.claims for piece in verdict.parts or [verdict]]
+    statuses = {_text(piece): piece.status for piece in pieces}
+    assert len(statuses) == 2
+    assert statuses.pop(false) is Status.CONTRADICTED
+    assert set(statuses.values()) == {Status.SUPPORTED}
+
+
+def _text(piece: PartVerdict | Verdict) -> str:
+    return piece.text if isinstance(piece, PartVerdict) else piece.claim.text
+
+
+@pytest.mark.spec("SPEC-08.01")
+def test_a_value_that_is_bound_to_the_wrong_thing_lacks_bits() -> None:
+    source = "The bridge carries eight lanes. The tunnel carries six lanes."
+    answer = "The tunnel carries six lanes [S1]. The tunnel carries eight lanes [S1]."
+    right, wrong = veridical.check(answer, {"S1": source}).claims
+    assert right.budget.budget_gap_bits is not None
+    assert wrong.budget.budget_gap_bits is not None
+    assert wrong.budget.budget_gap_bits > 2.0 > right.budget.budget_gap_bits
+    assert (right.flagged, wrong.flagged) == (False, True)
+    assert wrong.budget.confidence_justified is False

@@ -34,7 +34,8 @@ class ClaimVerification:
     for a missing p1. `tokens` and `cost_usd` are the usage of the verification, None where unknown.
     `verdict` is the whole record, with intervals, estimator and windows read.
 
-        >>> veridical.repl.verify_claim("It opened in 1998.", "Opened in 1998.").status
+        >>> from veridical.repl import verify_claim
+        >>> verify_claim("It opened in 1998.", "Opened in 1998.").status
         <Status.SUPPORTED: 'supported'>
     """
 

@@ -51,7 +51,7 @@ def _claim(verdict: Verdict) -> str:
     missing = [quoted(cite.id, CLAIM_SHOWN) for cite in verdict.citations if not cite.resolved]
     if missing:
         lines.append(f"   There is no source {', '.join(missing)}.")
-    lines += [f"   {_evidence(piece)}" for piece in verdict.evidence[:PIECES]]
+    lines += [f"   {_evidence(piece)}" for piece in verdict.shown[:PIECES]]
     action = NOT_CARRIED if verdict.status is Status.SUPPORTED else row_of(verdict).suggested_action
     return "\n".join([*lines, f"   {action}."] if action else lines)
 

@@ -1,4 +1,4 @@
-"""Language identification: English or not, by script and function words.
+"""Language identification: English or not, and which one, by script and function words.
 
 Conservative: names, numbers, code and texts too short to tell count as English. A text is in
 another language only if it has clear evidence of one.
@@ -44,17 +44,21 @@ _SHARED = {
     "hu": "is a",
     "ro": "a in an",
 }
-# Function words that English does not have; function words in names stand apart.
+# Function words and numerals that English does not have; those in names stand apart.
 _FOREIGN = {
     "de": "und ist nicht ein eine einen einem einer eines das dem mit für auf zum zur wird wurde"
     " werden wurden sind haben auch sich wie oder aber durch über kann nur noch mehr sie er es wir"
-    " ich dass seit vom unter zwischen nach bei aus ihre seine keine diese dieser beträgt liegt",
+    " ich dass seit vom unter zwischen nach bei aus ihre seine keine diese dieser beträgt liegt"
+    " zwei drei vier fünf sechs sieben acht neun zehn zwölf",
     "fr": "les une est sont dans pour par sur avec qui que ne pas plus aux ce cette ces il elle ils"
-    " nous vous été être ses leur mais où comme depuis fut était ont sans entre dont peut",
+    " nous vous été être ses leur mais où comme depuis fut était ont sans entre dont peut"
+    " deux trois quatre cinq sept huit neuf douze",
     "es": "los las una que por con para su sus como más pero fue está muy también desde entre sobre"
-    " es se en lo son tiene puede según hasta fueron",
+    " es se en lo son tiene puede según hasta fueron"
+    " cuatro cinco seis siete ocho nueve doce",
     "it": "gli della dei delle che non nel nella sono alla più come anche è stato stata suo sua dal"
-    " dalla fu ha una viene questo questa degli ed",
+    " dalla fu ha una viene questo questa degli ed"
+    " tre quattro cinque sei sette otto nove dieci dodici",
     "pt": "uma que não em na por para com se ao foi são mais como está pelo pela os um seu sua é"
     " tem entre até também dos das",
     "nl": "het een van op dat niet met voor zijn wordt werd aan ook maar naar bij uit heeft hebben"
@@ -104,6 +108,18 @@ def is_foreign(text: str) -> bool:
         if 2 * latin < letters:
             return any(len(word) > 1 and not _LATIN.search(word) for word in words)
     return any(_reads_as(name, words) for name in _candidates(words))
+
+
+@lru_cache(maxsize=1024)
+def language_of(text: str) -> str | None:
+    """Return the code of a foreign text's language, such as "de"; None for English and others."""
+    if not is_foreign(text):
+        return None
+    words = _WORD.findall(text if text.isascii() else _without_loose_marks(text))
+    # Marked letters tell of a foreign language, not of which: its function words do.
+    own = {name: sum(word.lower() in _LISTS[name] for word in words) for name in _LISTS}
+    best = max(own, key=lambda name: own[name])
+    return best if own[best] and _reads_as(best, words) else None
 
 
 def _without_loose_marks(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from veridical.core.measurements import NOTHING, Taken
+from veridical.core.measurements import NOTHING, Estimate, Taken
 from veridical.core.status_table import NOTED_ROWS, STATUS_TABLE, StatusRow
 from veridical.core.status_table import Note as Note  # noqa: PLC0414 -- a verdict's vocabulary
 from veridical.core.status_table import Status as Status  # noqa: PLC0414 -- a verdict's vocabulary
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 NOTHING_TO_REST_ON = "nothing_to_rest_on"
 """The rule for a claim that cites nothing and has no evidence to be read against."""
+
+
+SHOWN = 5
+"""Number of sentences shown to a reader where they do not plainly support the claim."""
+
+PLAIN = 0.8
+"""P(supported) from which the sentences that decided are shown alone."""
+
+_CLOSERS = " \n\"'”’»)]*_"
 
 
 class Role(StrEnum):
@@ -68,6 +78,15 @@ class EvidenceSpan:
     text: str = field(repr=False)
     role: Role
 
+    @property
+    def asks(self) -> bool:
+        """True if it is a question, so that it states nothing."""
+        return self.text.rstrip(_CLOSERS).endswith(("?", "？"))
+
+    def overlaps(self, other: EvidenceSpan) -> bool:
+        """Return whether the two places share some text."""
+        return self.source == other.source and self.span.overlaps(other.span)
+
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
@@ -99,7 +118,8 @@ class Verdict:
 
     `windows_scored` lists the windows read of the `windows_total` that its evidence has, and
     `stitched_scored` the sentences that were joined into further passages. `taken` is the usage of
-    the measurement. `difference` is present where the rule `quantity_differs` decided.
+    the measurement. `difference` is present where the rule `quantity_differs` decided. `nearest`
+    are the sentences of the evidence that are nearest to the claim, read or not.
 
     `probability_right` is the probability that the verdict is right: that a supported claim is
     supported, that a flagged one is not. It is None where no verdict was reached, and where the
@@ -124,6 +144,21 @@ class Verdict:
     probability_right: float | None = None
     taken: Taken = NOTHING
     difference: QuantityDifference | None = None
+    nearest: tuple[EvidenceSpan, ...] = ()
+
+    @property
+    def shown(self) -> tuple[EvidenceSpan, ...]:
+        """Evidence for a reader: statements, with the nearest ones unless support is plain."""
+        stated = tuple(piece for piece in self.evidence if not piece.asks) or self.evidence
+        plain = isinstance(self.p1, Estimate) and self.p1.supported >= PLAIN
+        if not stated or (plain and self.status is Status.SUPPORTED):
+            return stated
+        others = (
+            near
+            for near in self.nearest
+            if not near.asks and not any(near.overlaps(piece) for piece in stated)
+        )
+        return (*stated, *islice(others, max(SHOWN - len(stated), 0)))
 
     @property
     def checked(self) -> bool:

@@ -132,7 +132,7 @@ def _told(verdict: Any, report: Report) -> list[str]:  # noqa: ANN401 -- a Verdi
         f"{look.mark} {verdict.claim.id} {look.label}: {one_line(verdict.claim.text)}",
         f"    {phrases.reason(verdict)}",
     ]
-    for evidence in verdict.evidence:
+    for evidence in verdict.shown:
         source = report.sources.get(evidence.source)
         line = "" if source is None else f", line {Lines(source.text).at(evidence.span.start).line}"
         lines.append(
@@ -324,6 +324,8 @@ def summary(tests: Sequence[Sequence[tuple[str, object]]]) -> list[str]:
     asked = [test for test in tests if any(name == f"{PREFIX}outcome" for name, _ in test)]
     if not asked:
         return []
+    from veridical.pipeline.reports.phrases import count
+
     total, answers, unsure = Counter[str](), 0, 0
     for name, value in (each for test in asked for each in test):
         answers += name == f"{PREFIX}outcome"
@@ -331,10 +333,7 @@ def summary(tests: Sequence[Sequence[tuple[str, object]]]) -> list[str]:
             total[name.removeprefix(f"{PREFIX}status.").replace("_", " ")] += value
         if name.startswith(f"{PREFIX}unsure.") and isinstance(value, int):
             unsure += value
-    claims = sum(total.values())
     said = ", ".join(f"{n:,} {status}" for status, n in total.items())
     said += f" ({unsure:,} of them unsure: please look)" if unsure else ""
-    return [
-        f"{claims:,} claims checked in {answers:,} answers, by {len(asked):,} tests"
-        + (f": {said}" if said else "")
-    ]
+    checked = f"{count(total.total(), 'claim')} checked in {count(answers, 'answer')}"
+    return [f"{checked}, by {count(len(asked), 'test')}" + (f": {said}" if said else "")]

@@ -174,7 +174,8 @@ class Memory:
                 done = self._admission.remember(said, given, rests_on, started + opened)
         except StoreError as error:
             logger.error("a fact could not be stored: %s", error.message)  # noqa: TRY400 -- its traceback adds nothing
-            done = RememberResult(FactOutcome.FAILED, "store_error", 0.0, error=error)
+            reason = STORE_LOCKED if isinstance(error, StoreLockedError) else "store_error"
+            done = RememberResult(FactOutcome.FAILED, reason, 0.0, error=error)
         if strict and done.error is not None:
             raise done.error
         return done

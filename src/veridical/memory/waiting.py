@@ -15,7 +15,7 @@ from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from veridical.errors import StoreError
+from veridical.errors import StoreError, StoreLockedError
 from veridical.store.memory import DEPENDS_ON, NewFact
 
 if TYPE_CHECKING:
@@ -39,10 +39,14 @@ class Waiting:
         self._folder = folder
 
     def keep(self, new: NewFact) -> None:
-        """Keep a fact until the database can be written; `StoreError` if that fails, too."""
+        """Keep a fact until the database can be written.
+
+        `StoreLockedError` if it has no folder, `StoreError` if that cannot be written either.
+        """
         if self._folder is None:
             msg = "the store stayed locked, and there is no folder beside it to wait in"
-            raise StoreError(msg, hint="Remember the fact again; only SQLite's file has such one")
+            hint = "Remember the fact again; only SQLite's file has such one"
+            raise StoreLockedError(msg, hint=hint)
         path = self._folder / f"{time_ns()}-{new.fact['id']}.json"
         draft = path.with_suffix(".tmp")
         try:

@@ -1,19 +1,24 @@
-"""Annotation of an answer: marks at its uncertain claims, and a legend."""
+"""Annotation of an answer: marks at its uncertain claims, and a legend in its language."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from veridical.core.guidance import PIECES, quoted, said
+from veridical.core.guidance import PIECES, quoted
 from veridical.core.types import ClaimKind
-from veridical.core.verdicts import Role
+from veridical.core.verdicts import Role, Status
+from veridical.orchestrator.phrases import phrases_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from veridical.core.assessment import Assessment
     from veridical.core.verdicts import Verdict
+    from veridical.orchestrator.phrases import Phrases
+
+RULE = "\n\n---\n\n"
+"""Line between an answer and remarks on it."""
 
 _CLAIM_SHOWN = 120
 _EVIDENCE_SHOWN = 200
@@ -27,11 +32,6 @@ _WHOLE = re.compile(
 )
 _CLOSING = re.compile(r"[*_~`\"'”’»)\]}]+")
 _MARKUP = re.compile(r"[\\`<\[]")
-_SAYS = {
-    Role.CONTRADICTS: "{source} says: “{text}”",
-    Role.SUPPORTS: "{source} carries a part of it: “{text}”",
-    Role.NEAREST: "nearest in {source}: “{text}”",
-}
 
 
 def annotate(report: Assessment) -> str:
@@ -49,11 +49,13 @@ def annotate(report: Assessment) -> str:
     marks = [f"[{sure if v.sure else unsure}{n}]" for n, v in enumerate(flagged, start=1)]
     places = [_place(text, verdict) for verdict in flagged]
     marked = _insert(text, places, marks)
+    phrases = phrases_for(text)
     legend = [
-        _entry(mark, verdict, named=place is None)
+        _entry(mark, verdict, phrases, named=place is None)
         for mark, verdict, place in zip(marks, flagged, places, strict=True)
     ]
-    return f"{marked}\n\n---\n\n{_title(len(flagged))}\n\n" + "\n".join(legend)
+    title = phrases.one if len(flagged) == 1 else phrases.many.format(count=len(flagged))
+    return f"{marked}{RULE}{title}\n\n" + "\n".join(legend)
 
 
 def _signs(text: str) -> tuple[str, str]:
@@ -111,27 +113,35 @@ def _fitted(mark: str, text: str, place: int) -> str:
     return (" " if glued else "") + mark + (" " if after and after in "([:" else "")
 
 
-def _title(count: int) -> str:
-    claims = "This claim is" if count == 1 else f"These {count} claims are"
-    return f"{claims} not confirmed by the sources:"
-
-
-def _entry(mark: str, verdict: Verdict, *, named: bool) -> str:
-    unsure = ", unsure: please look" if verdict.please_look else ""
-    parts = [said(verdict) + unsure]
+def _entry(mark: str, verdict: Verdict, phrases: Phrases, *, named: bool) -> str:
+    unsure = f", {phrases.unsure}" if verdict.please_look else ""
+    parts = [_status(verdict, phrases) + unsure]
     if named:
         parts[0] += f" (“{_literal(verdict.claim.text, _CLAIM_SHOWN)}”)"
     missing = [cite.id for cite in verdict.citations if not cite.resolved]
     if missing:
-        parts.append("no source " + ", ".join(_literal(cited, _CLAIM_SHOWN) for cited in missing))
+        cited = ", ".join(_literal(each, _CLAIM_SHOWN) for each in missing)
+        parts.append(f"{phrases.no_source} {cited}")
+    introduced = {
+        Role.CONTRADICTS: phrases.says,
+        Role.SUPPORTS: phrases.part,
+        Role.NEAREST: phrases.nearest,
+    }
     parts += [
-        _SAYS[piece.role].format(
+        introduced[piece.role].format(
             source=_literal(piece.source, _CLAIM_SHOWN),
             text=_literal(piece.text, _EVIDENCE_SHOWN),
         )
-        for piece in verdict.evidence[:PIECES]
+        for piece in verdict.shown[:PIECES]
     ]
     return f"- {mark} " + "; ".join(parts)
+
+
+def _status(verdict: Verdict, phrases: Phrases) -> str:
+    """Return the status in words; for a supported claim to be corrected, the reason."""
+    if verdict.status is Status.SUPPORTED:
+        return phrases.carried_less
+    return str(getattr(phrases, verdict.status.value, verdict.status.value))
 
 
 def _literal(text: str, shown: int) -> str:

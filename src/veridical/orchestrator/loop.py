@@ -357,9 +357,9 @@ def _verifier(config: VerificationConfig, settings: Settings) -> Checks:
     """Return the verifier of the settings, with the backend that the configuration names."""
     from veridical.verification.verifier import Verifier
 
-    named = config.verification_model or settings.verification.verification_model
-    block = settings.verification.model_copy(update={"verification_model": named})
-    found = settings.model_copy(update={"verification": block})
+    named = config.verification_model or settings.aliases.output
+    block = settings.aliases.model_copy(update={"output": named})
+    found = settings.model_copy(update={"aliases": block})
     return Verifier.from_settings(found, operation="output")
 
 

@@ -5,11 +5,25 @@ The library adds no handler of its own but a `NullHandler`: the host decides abo
 
 from __future__ import annotations
 
+import secrets
 from typing import TYPE_CHECKING
+
+from veridical.core.hashing import short_hash
 
 if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping
+
+
+_PROCESS_KEY = secrets.token_bytes(32)
+
+
+def claim_hash(text: str, key: str | None = None) -> str:
+    """Return the hash of a claim for logs; without a key it is good for this process only.
+
+    A plain hash would tell anyone with a list of likely claims which of them was made.
+    """
+    return short_hash(text, key or _PROCESS_KEY)
 
 
 def log_event(to: logging.Logger, level: int, name: str, fields: Mapping[str, object]) -> None:

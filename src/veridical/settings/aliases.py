@@ -16,8 +16,10 @@ ALIASES: Mapping[str, str] = {
     "verification.sample_rate": "policy.sample_rate",
     "verification.max_claims_per_response": "policy.max_claims",
     "verification.parallel_verification": "policy.parallel",
+    "verification.verification_model": "aliases.output",
     "hallucination.output_verification.enabled": "verification.enabled",
     "hallucination.output_verification.flag_threshold_bits": "policy.gap_threshold_bits",
+    "hallucination.cache_ttl": "cache.ttl_s",
 }
 """A setting's own name by its alias."""
 

@@ -102,7 +102,6 @@ class GgufSettings(SettingsBlock):
     """Block `gguf:`: a language model in this process."""
 
     context_tokens: Count = 4096
-    top_logprobs: Count = 20
     timeout_s: Seconds = 60.0
 
 

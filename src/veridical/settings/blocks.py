@@ -75,7 +75,7 @@ class PolicySettings(SettingsBlock):
 class VerificationSettings(SettingsBlock):
     """Block `verification:`, SPEC-16's VerificationConfig: answers before they are shown.
 
-    Its other keys are aliases of keys of the block `policy`.
+    Its other keys are aliases.
     """
 
     enabled: Switch = True
@@ -84,7 +84,6 @@ class VerificationSettings(SettingsBlock):
         default="flag", description="'flag', 'retry' or 'ask'"
     )
     max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 2
-    verification_model: Name = None
 
 
 class HallucinationBackendSettings(SettingsBlock):
@@ -132,7 +131,6 @@ class HallucinationSettings(SettingsBlock):
     trace_auditing: TraceAuditingSettings = TraceAuditingSettings()
     batch_size: Count = 64
     timeout: Duration = None
-    cache_ttl: Duration = None
 
 
 class ClaimsSettings(SettingsBlock):
@@ -144,7 +142,9 @@ class ClaimsSettings(SettingsBlock):
 
 
 class CacheSettings(SettingsBlock):
-    """Block `cache:`: estimates that are kept between runs; off without a path.
+    """Block `cache:`: estimates that are kept between runs; off without a path or a lifetime.
+
+    `ttl_s` of None is a day. A lifetime without a path keeps estimates until the process ends.
 
     With `texts` on, texts of text models are cached, too: the file then holds texts.
     """
@@ -153,7 +153,7 @@ class CacheSettings(SettingsBlock):
         StrictStr | None,
         Field(description="a file, ':memory:', ':store:' for store.url, or null for no cache"),
     ] = None
-    ttl_s: Seconds = 86_400.0
+    ttl_s: Duration = None
     max_entries: Count = 200_000
     texts: Switch = False
 
@@ -232,9 +232,8 @@ class QuantitativeSettings(SettingsBlock):
 
 
 class ExtractionSettings(SettingsBlock):
-    """Block `extraction:`: a text model that copies evidence out of transcripts."""
+    """Block `extraction:`: how the text model copies evidence out of transcripts."""
 
-    backend: Name = None
     keys: Names = None
     strict: Switch = False
     corrective_retry: Switch = False

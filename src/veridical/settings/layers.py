@@ -49,9 +49,6 @@ FLAGS = {
 TWO_VALUES = "two_values"
 """Type of the error for different values of one setting under different names."""
 
-IN_MEMORY = ":memory:"
-"""The path of a cache that ends with the process."""
-
 RESERVED = frozenset({"VERIDICAL_CONFIG", "VERIDICAL_DEBUG"})
 
 
@@ -82,17 +79,6 @@ class Settings(TopLevel):
     def verifies_answers(self) -> bool:
         """True if an orchestrator, the proxy and `llm` verify answers."""
         return self.verification.enabled and self.hallucination.enabled is not False
-
-    def for_host(self) -> Settings:
-        """Return these settings with the cache lifetime of the block `hallucination`.
-
-        Estimates are cached in `cache.path`, else in memory.
-        """
-        kept = self.hallucination.cache_ttl
-        if kept is None:
-            return self
-        cache = self.cache.model_copy(update={"ttl_s": kept, "path": self.cache.path or IN_MEMORY})
-        return self.model_copy(update={"cache": cache})
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,13 +68,21 @@ class ServerSettings(SettingsBlock):
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+    docs: Switch = False
 
 
 class TelemetrySettings(SettingsBlock):
     """Block `telemetry:`: logs of `veridical serve`, and its OpenTelemetry export."""
 
     logs: Literal["json", "text"] = Field(default="json", description="'json' or 'text'")
+    level: Literal["info", "debug"] = Field(default="info", description="'info' or 'debug'")
+    hash_key: Secret = None
     otel: Switch = False
+
+    @property
+    def key_of_hashes(self) -> str | None:
+        """Key of the hashes of claims in logs; None for a random one of the process."""
+        return None if self.hash_key is None else self.hash_key.get_secret_value()
 
 
 ROLES = ("system", "tool", "user")
@@ -103,7 +111,10 @@ class ProxySettings(SettingsBlock):
     api_key: Secret = None
     evidence: Roles = Field(default_factory=lambda: list(ROLES))
     on_failure: Literal["pass", "flag", "retry", "block"] = Field(
-        default="pass", description="'pass', 'flag', 'retry' or 'block'"
+        default="flag", description="'pass', 'flag', 'retry' or 'block'"
+    )
+    on_unverified: Literal["pass", "flag", "block"] | None = Field(
+        default=None, description="'pass', 'flag', 'block', or null"
     )
     max_retries: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 1
     report: Switch = True

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
 
 BUSY_S = 30
-"""Seconds that a write to SQLite waits for others: its lock has no queue."""
+"""Seconds that a call waits for others who hold a lock."""
 
 CONNECT_S = 10
 """Seconds that a connection waits for its server."""
@@ -84,7 +84,7 @@ def in_turn(lock: threading.Lock) -> Iterator[None]:
 def locked() -> StoreLockedError:
     """Return the error for a lock held too long by another program."""
     hint = "Try again once the other program is done; it holds a transaction open"
-    return StoreLockedError("the store's file stayed locked by other writers", hint=hint)
+    return StoreLockedError("the store stayed locked by other writers", hint=hint)
 
 
 _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
@@ -93,8 +93,8 @@ _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
 class Store:
     """Database with the tables of this version; threads and processes may share it.
 
-    Nothing is opened, made or migrated before it is first used. A write to SQLite waits up to
-    `wait_s` seconds for others. `ConfigurationError` if the URL is invalid, `MissingExtraError`
+    Nothing is opened, made or migrated before it is first used. A call waits up to `wait_s` seconds
+    for others who hold a lock. `ConfigurationError` if the URL is invalid, `MissingExtraError`
     without the driver, `StoreError` for later failures.
 
     >>> store = Store("sqlite:///kept.db")
@@ -198,7 +198,8 @@ def _engine(url: URL, wait_s: float) -> Engine:
         event.listen(engine, "connect", partial(_set_up, wait_s))
         event.listen(engine, "begin", partial(_begin, wait_s))
     else:
-        event.listen(engine, "begin", _limit_locks)
+        event.listen(engine, "connect", partial(_set_up_server, wait_s))
+        event.listen(engine, "begin", partial(_limit_locks, wait_s))
     return engine
 
 
@@ -224,10 +225,17 @@ def _begin(wait_s: float, connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _limit_locks(connection: Connection) -> None:
-    """Have PostgreSQL give up on locks in time, where there is a bound."""
+def _set_up_server(wait_s: float, connection: Any, _record: object) -> None:  # noqa: ANN401 -- as above
+    """Have PostgreSQL give up on locks: without a limit it waits for ever."""
+    connection.autocommit = True  # else the end of the first transaction could undo it
+    connection.execute(f"SET lock_timeout = {max(int(wait_s * 1000), 1)}")
+    connection.autocommit = False
+
+
+def _limit_locks(wait_s: float, connection: Connection) -> None:
+    """Have PostgreSQL give up on locks earlier, where the calls have less time."""
     if _due.get() is not None:
-        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(_milliseconds(BUSY_S), 1)}")
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(_milliseconds(wait_s), 1)}")
 
 
 def _milliseconds(longest: float) -> int:

@@ -12,6 +12,7 @@ extras `server` and `otel`.
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from veridical.telemetry.events import (
@@ -21,12 +22,14 @@ from veridical.telemetry.events import (
     FactDecided,
     Failed,
     Flag,
+    ProxyAnswer,
     Quoted,
     Served,
     Shed,
     Sink,
     Staged,
     TraceAudited,
+    Waited,
     audited,
     checked,
     fact_decided,
@@ -34,9 +37,12 @@ from veridical.telemetry.events import (
     verified,
 )
 from veridical.telemetry.logs import LogSink, failure, request_id, set_up_logs
+from veridical.telemetry.spans import Generation, Span, Tracer, evaluating
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from veridical.telemetry.spans import Attributes, Kind
 
 __all__ = [
     "BackendAsked",
@@ -45,16 +51,21 @@ __all__ = [
     "FactDecided",
     "Failed",
     "Flag",
+    "Generation",
     "LogSink",
+    "ProxyAnswer",
     "Quoted",
     "Served",
     "Shed",
     "Sink",
+    "Span",
     "Staged",
     "Telemetry",
     "TraceAudited",
+    "Waited",
     "audited",
     "checked",
+    "evaluating",
     "fact_decided",
     "failure",
     "quoted",
@@ -83,10 +94,48 @@ class Telemetry:
             try:
                 sink.take(event)
             except Exception as error:  # noqa: BLE001 -- telemetry must not break the host
-                self.errors += 1
-                if self.errors == 1:
-                    kinds = type(sink).__name__, type(error).__name__
-                    logger.warning("telemetry: %s failed (%s); said once", *kinds)
+                self._failed(sink, error)
+
+    def _failed(self, sink: Sink, error: Exception) -> None:
+        self.errors += 1
+        if self.errors == 1:
+            kinds = type(sink).__name__, type(error).__name__
+            logger.warning("telemetry: %s failed (%s); said once", *kinds)
+
+    def begin(
+        self,
+        name: str,
+        kind: Kind = "internal",
+        attributes: Attributes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Span:
+        """Return a span that has begun; without a tracer among the sinks it does nothing.
+
+        It is a child of the current span, or of the one in the `headers` of a request.
+        """
+        for sink in self._sinks:
+            if not isinstance(sink, Tracer):
+                continue
+            try:
+                return sink.begin(name, kind, attributes or {}, headers)
+            except Exception as error:  # noqa: BLE001 -- telemetry must not break the host
+                self._failed(sink, error)
+        return Span()
+
+    @contextmanager
+    def span(
+        self, name: str, kind: Kind = "internal", headers: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
+        """Do the work of this block in a span; an exception is its status."""
+        span = self.begin(name, kind, headers=headers)
+        try:
+            with span.current():
+                yield
+        except BaseException as error:
+            span.failed(type(error).__name__)
+            raise
+        finally:
+            span.end()
 
     def stage(self, name: str, seconds: float, /) -> None:
         """Record the duration of a stage of a check."""

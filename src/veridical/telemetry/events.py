@@ -9,9 +9,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from veridical.core.hashing import short_hash
 from veridical.core.measurements import Unmeasured, supported_probability
 from veridical.core.verdicts import Status
+from veridical.pipeline.logs import claim_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """Flagged claim; its hash can be matched only by holders of the claim.
+    """Flagged claim; its hash can be matched only by holders of the claim and of the key.
 
     Probabilities are of the claim given its evidence (p1) and given the rest (p0), None where
     they were not measured. `offsets` are the claim's place in the answer, in code points.
@@ -143,6 +143,31 @@ class Shed:
 
 
 @dataclass(frozen=True, slots=True)
+class Waited:
+    """End of a wait for a turn in a queue."""
+
+    queue: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyAnswer:
+    """Answer that left the proxy: the action on it, and the reason for a missing verdict.
+
+    `reason` is "none" if there is a verdict; `detail` is a type or a reason of the backend.
+    `unverified` is true if nobody chose that there is none.
+    """
+
+    action: str
+    reason: str
+    detail: str
+    outcome: str
+    flagged: int | None
+    unverified: bool
+    waited_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Served:
     """Answered request; `route` is its pattern, never its address."""
 
@@ -154,11 +179,15 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Internal failure that did not break the host: the error's type, and its place."""
+    """Internal failure that did not break the host: the error's type, and its place.
+
+    `stack` are the places of all calls, the innermost last, for the level `debug`.
+    """
 
     where: str
     error: str
     place: str = ""
+    stack: tuple[str, ...] = ()
 
 
 Event: TypeAlias = (
@@ -169,6 +198,8 @@ Event: TypeAlias = (
     | TraceAudited
     | Quoted
     | Shed
+    | Waited
+    | ProxyAnswer
     | Served
     | Failed
 )
@@ -185,8 +216,10 @@ class Sink(Protocol):
 # --- reports -> events -----------------------------------------------------------------------
 
 
-def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
-    """Return the event of a report."""
+def checked(
+    assessment: Assessment, operation: str = "check", hash_key: str | None = None
+) -> ClaimsVerified:
+    """Return the event of a report; without a key its hashes are good for this process only."""
     summary = assessment.summary
     return ClaimsVerified(
         operation=operation,
@@ -196,7 +229,7 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
         seconds=summary.latency_ms / 1000,
         by_status=_statuses(assessment.claims),
         unmeasured=_unmeasured(assessment.claims),
-        flags=_flags(assessment.claims),
+        flags=_flags(assessment.claims, hash_key),
         overall_confidence=summary.overall_confidence,
         tokens=summary.tokens,
         cost_usd=summary.cost_usd,
@@ -204,9 +237,13 @@ def checked(assessment: Assessment, operation: str = "check") -> ClaimsVerified:
 
 
 def verified(
-    verdict: Verdict, backend: BackendInfo, seconds: float, operation: str = "verify_claim"
+    verdict: Verdict,
+    backend: BackendInfo,
+    seconds: float,
+    operation: str = "verify_claim",
+    hash_key: str | None = None,
 ) -> ClaimsVerified:
-    """Return the event of the verdict on one claim."""
+    """Return the event of the verdict on one claim; see `checked` for the key."""
     outcome = "flagged" if verdict.flagged else verdict.status.value
     return ClaimsVerified(
         operation=operation,
@@ -216,7 +253,7 @@ def verified(
         seconds=seconds,
         by_status=_statuses([verdict]),
         unmeasured=_unmeasured([verdict]),
-        flags=_flags([verdict]),
+        flags=_flags([verdict], hash_key),
         overall_confidence=supported_probability(verdict.p1),
     )
 
@@ -264,11 +301,11 @@ def _unmeasured(verdicts: Iterable[Verdict]) -> dict[str, int]:
     )
 
 
-def _flags(verdicts: Iterable[Verdict]) -> tuple[Flag, ...]:
+def _flags(verdicts: Iterable[Verdict], hash_key: str | None) -> tuple[Flag, ...]:
     return tuple(
         Flag(
             claim_id=verdict.claim.id,
-            claim_hash=short_hash(verdict.claim.text),
+            claim_hash=claim_hash(verdict.claim.text, hash_key),
             status=verdict.status.value,
             rule=verdict.rule,
             offsets=(verdict.claim.span.start, verdict.claim.span.end),

@@ -2,6 +2,7 @@
 
 One line is one JSON object: `time`, `level`, `logger`, `event`, `request_id` if there is one, and
 the fields of the event. Exceptions are logged by type and place: their messages may quote texts.
+At the level `debug` the places of all calls are logged, too.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from veridical.telemetry.events import (
     ClaimsVerified,
     FactDecided,
     Failed,
+    ProxyAnswer,
     Quoted,
     Served,
     Shed,
     Staged,
     TraceAudited,
+    Waited,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +44,9 @@ request_id: ContextVar[str | None] = ContextVar("veridical_request_id", default=
 _FLAGS_LOGGED = 50
 """Flagged claims of one answer that are logged one by one; the rest is in the totals."""
 
+_MOST_CALLS = 200
+"""Calls of one failure that are logged."""
+
 _NAMES: dict[type, tuple[int, str]] = {
     ClaimsVerified: (logging.INFO, "claims_verified"),
     Staged: (logging.DEBUG, "stage_done"),
@@ -49,6 +55,8 @@ _NAMES: dict[type, tuple[int, str]] = {
     TraceAudited: (logging.INFO, "trace_audited"),
     Quoted: (logging.INFO, "quotes_grounded"),
     Shed: (logging.WARNING, "request_shed"),
+    Waited: (logging.DEBUG, "turn_waited_for"),
+    ProxyAnswer: (logging.INFO, "proxy_answer"),
     Served: (logging.INFO, "request_served"),
     Failed: (logging.ERROR, "failure"),
 }
@@ -60,9 +68,13 @@ class LogSink:
     def take(self, event: Event, /) -> None:
         """Log an event."""
         level, name = _NAMES[type(event)]
+        if isinstance(event, ProxyAnswer) and event.unverified:
+            level = logging.WARNING
         if not logger.isEnabledFor(level):
             return
         fields = asdict(event)
+        if isinstance(event, Failed):
+            fields = _shown_failure(event)
         if isinstance(event, ClaimsVerified):
             flags = fields.pop("flags")
             fields |= {"claims": event.claims, "flagged": len(flags)}
@@ -76,10 +88,34 @@ def _log(level: int, name: str, fields: Mapping[str, object]) -> None:
 
 
 def failure(where: str, error: BaseException) -> Failed:
-    """Return the loggable parts of an exception: its type, and its place."""
+    """Return the loggable parts of an exception: its type, and its places."""
+    places = _places(error)
+    return Failed(where, type(error).__name__, places[-1][0] if places else "", _stack(error))
+
+
+def _places(error: BaseException) -> list[tuple[str, str]]:
+    """Return the place and the function of each call; never a line of code, which may have text."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""  # noqa: PTH119 -- a bare name
-    return Failed(where, type(error).__name__, place)
+    return [(f"{os.path.basename(one.filename)}:{one.lineno}", one.name) for one in frames]  # noqa: PTH119 -- a bare name
+
+
+def _stack(error: BaseException) -> tuple[str, ...]:
+    """Return the calls that led to an error, those of its causes first, each with its type."""
+    found: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None and len(found) < _MOST_CALLS:
+        calls = [f"{place} {name}" for place, name in _places(seen)]
+        found = [*calls, type(seen).__name__, *found]
+        seen = seen.__cause__ or seen.__context__
+    return tuple(found)
+
+
+def _shown_failure(event: Failed) -> dict[str, object]:
+    """Return the fields of a failure: its calls only at the level `debug`."""
+    fields = asdict(event)
+    if not logger.isEnabledFor(logging.DEBUG):
+        del fields["stack"]
+    return fields
 
 
 # --- where logs go ---------------------------------------------------------------------------
@@ -91,23 +127,32 @@ class _Handler(logging.StreamHandler[TextIO]):
 
 def set_up_logs(
     style: Literal["json", "text"] = "json",
-    level: int = logging.INFO,
+    level: Literal["info", "debug"] = "info",
     stream: TextIO | None = None,
 ) -> None:
-    """Write the logs of the process to a stream (default: stderr), replacing earlier handlers."""
+    """Write the logs of the process to a stream (default: stderr), replacing earlier handlers.
+
+    The level `debug` is for our own loggers: other libraries log whole requests there.
+    """
     handler = _Handler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
-    handler.setLevel(level)  # some libraries set their own loggers to DEBUG
+    handler.addFilter(_is_ours_or_news)
     root = logging.getLogger()
     for old in [one for one in root.handlers if isinstance(one, _Handler)]:
         root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
+    logging.getLogger("veridical").setLevel(logging.DEBUG if level == "debug" else logging.NOTSET)
     # Libraries that log requests may log addresses; ours are logged as events.
     for name in ("httpcore", "httpx", "httpx2", "openai", "uvicorn.access"):
         logging.getLogger(name).setLevel(logging.WARNING)
     # `LogSink` logs the same, and more, about flagged and unmeasured claims.
     logging.getLogger("veridical.verifier").setLevel(logging.ERROR)
+
+
+def _is_ours_or_news(record: logging.LogRecord) -> bool:
+    """Return whether to write a record: some libraries set their own loggers to DEBUG."""
+    return record.levelno >= logging.INFO or record.name.startswith("veridical")
 
 
 class JsonFormatter(logging.Formatter):
@@ -129,7 +174,7 @@ class JsonFormatter(logging.Formatter):
         else:
             line |= {key: value for key, value in fields.items() if key not in line}
         if record.exc_info and record.exc_info[1] is not None:
-            line["error"] = asdict(failure(record.name, record.exc_info[1]))
+            line["error"] = _shown_failure(failure(record.name, record.exc_info[1]))
         return json.dumps(line, ensure_ascii=True, default=_shown)
 
 

@@ -12,11 +12,13 @@ from veridical.telemetry.events import (
     ClaimsVerified,
     FactDecided,
     Failed,
+    ProxyAnswer,
     Quoted,
     Served,
     Shed,
     Staged,
     TraceAudited,
+    Waited,
 )
 
 if TYPE_CHECKING:
@@ -64,11 +66,13 @@ class PrometheusSink:
         self.shed = counter("shed", "Requests turned away.", "operation", "reason")
         self.requests = counter("http_requests", "Requests.", "method", "route", "status")
         self.failures = counter("failures", "Failures that broke nothing.", "where")
+        says = "Answers of the proxy, by action and reason for a missing verdict."
+        self.answers = counter("proxy_answers", says, "action", "reason")
 
     def _histograms(self) -> None:
-        def histogram(name: str, says: str, label: str) -> Histogram:
+        def histogram(name: str, says: str, *labels: str) -> Histogram:
             return Histogram(
-                f"veridical_{name}", says, [label], registry=self.registry, buckets=_SECONDS
+                f"veridical_{name}", says, labels, registry=self.registry, buckets=_SECONDS
             )
 
         self.check_s = histogram("check_seconds", "Seconds of a check.", "operation")
@@ -76,11 +80,18 @@ class PrometheusSink:
         self.backend_s = histogram("backend_seconds", "Seconds a backend took.", "backend")
         self.gate_s = histogram("memory_gate_seconds", "Seconds a fact took.", "outcome")
         self.audit_s = histogram("audit_seconds", "Seconds of an audit.", "overall")
-        self.request_s = histogram("http_request_seconds", "Seconds of a request.", "route")
+        says = "Seconds of a request, by route and status code."
+        self.request_s = histogram("http_request_seconds", says, "route", "status")
+        self.wait_s = histogram("wait_seconds", "Seconds of a wait for a turn.", "queue")
 
     def watch(self, name: str, says: str, value: Callable[[], float]) -> None:
         """Add the gauge `veridical_<name>`."""
         Gauge(f"veridical_{name}", says, registry=self.registry).set_function(value)
+
+    def build(self, **about: str) -> None:
+        """Add the gauge `veridical_build_info`, whose labels describe what runs."""
+        info = Gauge("veridical_build_info", "What runs.", about, registry=self.registry)
+        info.labels(**about).set(1)
 
     def text(self) -> bytes:
         """Return the metrics in the text format of Prometheus."""
@@ -117,7 +128,11 @@ class PrometheusSink:
                 self.shed.labels(operation, reason).inc()
             case Served(method, route, status, seconds):
                 self.requests.labels(method, route, str(status)).inc()
-                self.request_s.labels(route).observe(seconds)
+                self.request_s.labels(route, str(status)).observe(seconds)
+            case Waited(queue, seconds):
+                self.wait_s.labels(queue).observe(seconds)
+            case ProxyAnswer(action, reason):
+                self.answers.labels(action, reason).inc()
             case Failed(where, _, _):
                 self.failures.labels(where).inc()
             case _:

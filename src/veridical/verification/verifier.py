@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio.to_thread
 
-from veridical.core.hashing import short_hash
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
@@ -42,7 +41,7 @@ from veridical.pipeline.judgement import (
     subclaims,
     summarise,
 )
-from veridical.pipeline.logs import log_event
+from veridical.pipeline.logs import claim_hash, log_event
 from veridical.pipeline.reports import Report
 from veridical.verification.bound_claims import BoundClaim, bind_claims, passages_for
 from veridical.verification.check_events import CheckEvents, CheckWatcher
@@ -86,7 +85,8 @@ class Verifier:
     With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
     `claims_max_tokens` and take `claims_timeout_s`. The rules take over where it fails.
     `batch_size` is how many queries go to the backend at once; progress is reported after each
-    batch.
+    batch. With a `hash_key` the hashes of claims in logs can be compared with those of other
+    processes.
     """
 
     def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
@@ -98,9 +98,11 @@ class Verifier:
         claims_max_tokens: int = 2048,
         claims_timeout_s: float = 120.0,
         batch_size: int = CHUNK,
+        hash_key: str | None = None,
     ) -> None:
         self._backend = backend
         self._batch_size = batch_size
+        self._hash_key = hash_key
         self._policy = policy or Policy()
         self._corpora = LastCorpus(split_sentences, packaged_vectors)
         self._decomposer = (
@@ -232,10 +234,8 @@ class Verifier:
         lost: Counter[str] = Counter()
         for verdict in verdicts:
             if verdict.flagged:
-                fields = {
-                    "claim_id": verdict.claim.id,
-                    "claim_hash": short_hash(verdict.claim.text),
-                }
+                hashed = claim_hash(verdict.claim.text, self._hash_key)
+                fields = {"claim_id": verdict.claim.id, "claim_hash": hashed}
                 fields |= {"status": verdict.status.value, "rule": verdict.rule}
                 log_event(logger, logging.INFO, "claim_flagged", fields)
             elif verdict.checked and isinstance(verdict.p1, Unmeasured):

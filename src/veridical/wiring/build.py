@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-IN_STORE = ":store:"
+IN_STORE, IN_MEMORY = ":store:", ":memory:"
 """The path of a cache that is in the database."""
 
 
@@ -56,7 +56,7 @@ def build_verifier(
 ) -> Verifier:
     """Return the verifier of the settings; `backend` and `policy` override theirs.
 
-    `operation` is its purpose; the backend and the lifetime of cached estimates depend on it.
+    `operation` is its purpose; the backend depends on it.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -66,6 +66,7 @@ def build_verifier(
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
+        hash_key=settings.telemetry.key_of_hashes,
     )
 
 
@@ -73,8 +74,6 @@ def backend_of(settings: Settings, operation: Operation) -> str:
     """Return the name of the backend for an operation."""
     if operation == "check":
         return settings.backend
-    if operation == "output" and settings.verification.verification_model is not None:
-        return settings.verification.verification_model
     return hallucination_backend(settings, operation)
 
 
@@ -91,7 +90,7 @@ def build_backend(
 
     Its threshold and temperature are from the file `calibration`, if it has any for the
     backend. A backend object is returned as it is. `operation` resolves `configurable` to a
-    backend and sets the lifetime of cached estimates. `ConfigurationError` if no backend of that
+    backend. `ConfigurationError` if no backend of that
     name is installed, or if it is not set up.
     """
     if isinstance(backend, Backend):
@@ -101,8 +100,6 @@ def build_backend(
         raise ConfigurationError(msg, hint="'embedded' is the default")
     named = resolve_alias(backend, aliases=settings.aliases.model_dump(), operation=operation)
     name, _, model = named.partition(":")
-    if operation != "check":
-        settings = settings.for_host()
     if name == "cascade":
         return _cascade(settings, operation, model or None)
     spec = backend_spec(_installed(GROUP, "backend", name, "cascade"))
@@ -302,10 +299,13 @@ def _paid(
 
 
 def _cache(settings: Settings) -> dict[str, Any]:
+    from veridical.pipeline.inference.wrappers.cache import DAY_S
+
     cache = settings.cache
+    path = cache.path or (None if cache.ttl_s is None else IN_MEMORY)
     return {
-        "cache": _cache_table(settings) if cache.path == IN_STORE else cache.path,
-        "cache_ttl_s": cache.ttl_s,
+        "cache": _cache_table(settings) if path == IN_STORE else path,
+        "cache_ttl_s": cache.ttl_s or DAY_S,
         "cache_max_entries": cache.max_entries,
     }
 
@@ -398,16 +398,17 @@ def build_embeddings(settings: Settings) -> EmbeddingModel | None:
 
 
 def hallucination_backend(settings: Settings, operation: Operation) -> str:
-    """Return the backend of a host's automatic checks; `configurable` is resolved by operation.
+    """Return the backend of a host's automatic checks: of the operation, the type, the default.
 
     `default` is used where there is no type, or its type has no backend.
     """
     block, aliases = settings.hallucination.backend, settings.aliases.model_dump()
+    if aliases[operation]:
+        return str(aliases[operation])
     default = block.default or settings.backend
-    key = operation if block.type == "configurable" else block.type
-    if block.type is None or (key in aliases and aliases[key] is None and block.default):
+    if block.type in {None, "configurable"}:
         return default
-    return aliases[operation] or default if block.type == "configurable" else block.type
+    return default if aliases.get(block.type, block.type) is None and block.default else block.type
 
 
 def _closing(memory: Memory, *parts: object) -> Memory:

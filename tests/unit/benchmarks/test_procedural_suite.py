@@ -26,6 +26,8 @@ from veridical.core.types import Source
 from veridical.evaluation.baselines import BASELINES
 from veridical.evaluation.rows import Label3, Row
 
+pytestmark = pytest.mark.spec("SPEC-16.39")
+
 ITEMS = suite()
 KINDS = {
     "code",

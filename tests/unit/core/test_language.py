@@ -12,8 +12,10 @@ from veridical.core.language import is_foreign
 
 DEV = Path(__file__).parents[4] / "shared" / "data" / "dev"
 FOREIGN = {
-    "de": "Die Brücke wurde 1998 eröffnet.|Berlin ist groß.|Der Umsatz stieg nicht.",
-    "fr": "Le pont a été ouvert en 1998.|Paris est la capitale de la France.",
+    "de": "Die Brücke wurde 1998 eröffnet.|Berlin ist groß.|Der Umsatz stieg nicht."
+    "|Die Brücke hat sechs Spuren.",
+    "fr": "Le pont a été ouvert en 1998.|Paris est la capitale de la France."
+    "|Le pont compte huit voies.",
     "es": "El puente se abrió en 1998.|Madrid es la capital de España.",
     "it": "Il ponte è stato aperto nel 1998.|Roma è la capitale d'Italia.",
     "pt": "A ponte foi inaugurada em 1998.|Lisboa é a capital de Portugal.",

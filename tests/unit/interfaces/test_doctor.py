@@ -311,7 +311,7 @@ def test_the_text_model_that_is_configured_is_asked(
     monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, state: str, detail: str
 ) -> None:
     (folder / "veridical.yaml").write_text("backend: good\n")
-    monkeypatch.setenv("VERIDICAL_EXTRACTION__BACKEND", name)
+    monkeypatch.setenv("VERIDICAL_TEXT_MODEL", name)
     found = document()
     first, *others = found["text_models"]
     assert (first["name"], first["configured"]) == (name.partition(":")[0], True)
@@ -350,7 +350,7 @@ def test_a_cache_does_not_answer_for_a_text_model(
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     (folder / "veridical.yaml").write_text(
-        "backend: good\ncache: {path: cache.db, texts: true}\nextraction: {backend: writer}\n"
+        "backend: good\ncache: {path: cache.db, texts: true}\ntext_model: writer\n"
     )
     WRITER.requests.clear()
     assert [document()["text_models"][0]["state"] for _ in range(2)] == ["usable"] * 2

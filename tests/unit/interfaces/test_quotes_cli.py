@@ -56,14 +56,6 @@ def test_help_has_examples_and_the_common_options(command: str) -> None:
     assert {"--json", "--quiet", "--config"} <= set(re.findall(r"--\w+", shown))
 
 
-@pytest.mark.parametrize("command", ["quotes", "extract"])
-def test_every_option_is_documented_in_the_section_of_its_command(command: str) -> None:
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    (section,) = [part for part in page.split("\n## ") if part.startswith(f"veridical {command}")]
-    options = set(re.findall(r"--\w[\w-]+", run(command, "--help").stdout))
-    assert options - {"--help"} <= set(re.findall(r"--\w[\w-]+", section))
-
-
 # --- quotes ----------------------------------------------------------------------------------
 
 

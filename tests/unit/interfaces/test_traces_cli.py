@@ -140,7 +140,7 @@ def test_wrong_use_is_2_with_a_hint_and_without_texts(
     "command", ["list", "show", "report", "verify", "export", "import", "remove"]
 )
 def test_every_command_has_an_example_and_is_documented(command: str) -> None:
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
     helped = run(command, "--help").stdout
     assert f"veridical traces {command}" in helped
     assert f"veridical traces {command}" in page

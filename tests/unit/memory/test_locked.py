@@ -68,7 +68,7 @@ def test_a_fact_is_kept_in_time_while_another_process_holds_the_lock(
         assert done.fact is not None
         assert done.fact.state is (FactState.VERIFIED if gated else FactState.UNVERIFIED)
         (waits,) = memory.pending()
-        assert (waits.fact, waits.reason) == (done.fact.id, STORE_LOCKED)
+        assert (waits.fact_id, waits.reason) == (done.fact.id, STORE_LOCKED)
         (file,) = (tmp_path / "memory.db.waiting").glob("*.json")
         assert file.stat().st_mode & 0o77 == 0  # nobody else's business
     other = new_memory(gated=False)  # whoever uses the database next
@@ -90,7 +90,7 @@ def test_a_fact_is_kept_in_time_while_the_database_cannot_even_be_read(
         assert perf_counter() - started < TIMEOUT_S + 0.5
         assert (done.outcome, done.reason, done.confidence) == ("queued", STORE_LOCKED, 0.4)
     (waits,) = memory.pending()
-    assert (waits.fact, waits.reason) == (done.fact and done.fact.id, STORE_LOCKED)
+    assert (waits.fact_id, waits.reason) == (done.fact and done.fact.id, STORE_LOCKED)
     assert memory.verify_pending(early=True).verified == 1
     assert memory.facts()[0].state is FactState.VERIFIED
 
@@ -138,7 +138,7 @@ def test_a_large_source_counts_into_the_time_of_the_gate(new_memory: NewMemory) 
     done = memory.remember("It is carried.", {"S1": source})
     assert perf_counter() - started < TIMEOUT_S + 0.7
     assert (done.reason, done.pending) == ("timeout", True)
-    assert [waits.fact for waits in memory.pending()] == [done.fact and done.fact.id]
+    assert [waits.fact_id for waits in memory.pending()] == [done.fact and done.fact.id]
 
 
 # --- the same fact again ---------------------------------------------------------------------

@@ -822,7 +822,7 @@ def test_the_settings_say_how_answers_are_verified(bridge: ModuleType) -> None:
 
 def test_answers_keep_estimates_as_long_as_the_settings_of_hosts_say(bridge: ModuleType) -> None:
     settings = Settings.model_validate(
-        {"cache": {"path": ":memory:", "ttl_s": 1000}, "hallucination": {"cache_ttl": "5m"}}
+        {"cache": {"path": ":memory:"}, "hallucination": {"cache_ttl": "5m"}}
     )
     found = Orchestrator.from_settings(bridge.Script([bridge.GOOD]), settings)
     cache: Any = found._setup.checkpoint._verifier._backend  # type: ignore[union-attr]

@@ -120,7 +120,7 @@ def test_an_alias_has_no_value_and_no_default_of_its_own() -> None:
 @pytest.mark.spec("SPEC-08.34", "SPEC-16.21")
 @pytest.mark.parametrize(("alias", "name"), ALIASES.items())
 def test_a_value_set_by_an_alias_is_that_of_its_setting(alias: str, name: str) -> None:
-    values = {"mode": "sample", "enabled": False, "parallel": False, "max_claims": 7}
+    values = {"mode": "sample", "enabled": False, "parallel": False, "max_claims": 7, "output": "x"}
     value = values.get(name.rpartition(".")[2], 0.25)
     found = Settings.model_validate(nested(alias, value))
     assert found == Settings.model_validate(nested(name, value))

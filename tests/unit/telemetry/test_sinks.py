@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import httpx
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +24,7 @@ from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.evidence import ground_quotes
 from veridical.interfaces.http.app import create_app
+from veridical.pipeline.logs import claim_hash
 from veridical.pipeline.reports import Report
 from veridical.settings import Settings
 from veridical.telemetry import (
@@ -29,8 +32,10 @@ from veridical.telemetry import (
     Event,
     FactDecided,
     LogSink,
+    ProxyAnswer,
     Served,
     Telemetry,
+    Waited,
     audited,
     checked,
     failure,
@@ -67,7 +72,8 @@ def lines() -> Iterator[io.StringIO]:
     yield stream
     root.handlers[:] = before
     root.setLevel(level)
-    logging.getLogger("veridical.verifier").setLevel(logging.NOTSET)
+    for name in ("veridical", "veridical.verifier"):
+        logging.getLogger(name).setLevel(logging.NOTSET)
 
 
 def logged(stream: io.StringIO) -> list[dict[str, Any]]:
@@ -139,7 +145,7 @@ def test_a_library_logs_flagged_claims_by_hash_and_failures_by_type(
     flag = next(fields for _, event, fields in told if event == "claim_flagged")
     assert flag["claim_id"] == "c2"
     claim = anyio.run(Verifier(FakeBackend(read)).check, ANSWER, SOURCES).claims[1].claim
-    assert flag["claim_hash"] == short_hash(claim.text)
+    assert flag["claim_hash"] == claim_hash(claim.text) != short_hash(claim.text)
     assert flag["rule"]
     lost = [fields for _, event, fields in told if event == "claims_unmeasured"]
     assert [(each["reason"], each["claims"]) for each in lost] == [
@@ -218,17 +224,11 @@ def test_a_sink_that_fails_breaks_nothing_and_the_others_hear() -> None:
 
 
 def test_the_dashboard_asks_for_metrics_that_exist_and_for_all_of_them() -> None:
-    app = create_app(Settings(), backend=FakeBackend(read))
-    sink = app.state.service.metrics
-    exist = {
-        sample.name
-        for metric in sink.registry.collect()
-        for sample in (*metric.samples, *_unlabelled(metric))
-    }
+    sink = create_app(Settings(), backend=FakeBackend(read)).state.service.metrics
     text = (ROOT / "examples" / "grafana" / "veridical.json").read_text()
     asked = set(re.findall(r"veridical_\w+", text))
     assert asked
-    assert asked <= exist
+    assert asked <= exported_metrics()
     families = {metric.name for metric in sink.registry.collect()}
     shown = {name for name in families if any(one.startswith(name) for one in asked)}
     assert families - shown == {
@@ -236,6 +236,16 @@ def test_the_dashboard_asks_for_metrics_that_exist_and_for_all_of_them() -> None
         "veridical_tokens",
         "veridical_memory_gate_seconds",
         "veridical_telemetry_errors",
+    }
+
+
+def exported_metrics() -> set[str]:
+    """Return the names that a scrape of the service may have."""
+    sink = create_app(Settings(), backend=FakeBackend(read)).state.service.metrics
+    return {
+        sample.name
+        for metric in sink.registry.collect()
+        for sample in (*metric.samples, *_unlabelled(metric))
     }
 
 
@@ -311,11 +321,9 @@ WORDS = st.text("abcdefghij", min_size=3, max_size=8)
 def test_no_six_words_of_a_request_are_in_logs_or_metrics(
     lines: io.StringIO, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Requests of every kind, good and bad, at the level DEBUG."""
+    """Requests of every kind, good and bad, at the level `debug`."""
     monkeypatch.setenv("VERIDICAL_STORE__URL", f"sqlite:///{tmp_path}/store.db")
-    logging.getLogger().setLevel(logging.DEBUG)
-    for handler in logging.getLogger().handlers:
-        handler.setLevel(logging.DEBUG)
+    set_up_logs("json", "debug", stream=lines)
     number = iter(range(10_000))
 
     def text(end: str = ".") -> str:
@@ -342,6 +350,8 @@ def test_no_six_words_of_a_request_are_in_logs_or_metrics(
                 {"text": text(), "sources": source, "entities": [text("")]},
             ),
             ("POST", "/v1/memory/facts", {"text": text(), "depends_on": [text("")]}),
+            ("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": text()}]}),
+            ("POST", "/v1/responses", {"input": text(), "veridical": {"on_failure": text()}}),
             ("POST", "/v1/feedback", {"report": text(), "claim_id": text(), "right": True}),
             ("GET", "/v1/memory/facts?text=" + text(), None),
             ("GET", "/v1/reports/" + text(), None),
@@ -349,7 +359,8 @@ def test_no_six_words_of_a_request_are_in_logs_or_metrics(
         ]
 
     async def run() -> str:
-        app = create_app(Settings.load(), backend=FakeBackend(read))
+        settings = Settings.load(proxy={"upstream_url": "http://127.0.0.1:9/v1"})
+        app = create_app(settings, backend=FakeBackend(read))
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),
@@ -365,12 +376,106 @@ def test_no_six_words_of_a_request_are_in_logs_or_metrics(
     # The client is in this process, too, and logs the addresses that it asks.
     ours = [line for line in lines.getvalue().splitlines() if '"logger": "http' not in line]
     assert len(ours) > 12
+    assert '"stage_done"' in "".join(ours)  # the level is what it is said to be
     found = " ".join([*ours, metrics])
     for one in said:
         words = re.findall(r"wort\d+", one)
         runs = [" ".join(words[start : start + 6]) for start in range(len(words) - 5)]
         assert not [run for run in runs if run in found]
     assert not re.search(r"wort\d+", found)
+
+
+def test_hashes_of_claims_are_keyed(lines: io.StringIO) -> None:
+    """Nobody can guess a claim and recognise its hash; holders of the key can."""
+    made = report()
+    claim = made.claims[1].claim
+    (plain,), (keyed,) = checked(made).flags, checked(made, hash_key="a key").flags
+    assert plain.claim_hash != short_hash(claim.text)
+    assert keyed.claim_hash == short_hash(claim.text, "a key")
+    assert checked(made).flags == checked(report()).flags
+    script = "from veridical.pipeline.logs import claim_hash; print(claim_hash('It is.'))"
+    run = [sys.executable, "-c", script]
+    other = subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()
+    assert other != claim_hash("It is.")
+    Telemetry([LogSink()]).take(checked(made, hash_key="a key"))
+    assert logged(lines)[0]["claim_hash"] == keyed.claim_hash
+
+
+def _broken() -> None:
+    try:
+        int("the text of a claim")
+    except ValueError as error:
+        msg = "the text of an answer"
+        raise RuntimeError(msg) from error
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+def test_the_level_debug_logs_the_calls_of_a_failure_and_no_text(
+    level: Literal["info", "debug"], lines: io.StringIO
+) -> None:
+    set_up_logs("json", level, stream=lines)
+    with pytest.raises(RuntimeError) as caught:
+        _broken()
+    Telemetry([LogSink()]).take(failure("check", caught.value))
+    logging.getLogger("veridical.x").error("failed", exc_info=caught.value)
+    library = logging.getLogger("a library that sets its own level")
+    library.setLevel(logging.DEBUG)
+    library.debug("the text of a request")
+    for found in (logged(lines)[0], logged(lines)[1]["error"]):
+        assert found["error"] == "RuntimeError"
+        assert ("stack" in found) is (level == "debug")
+        if level == "debug":
+            calls = [call.partition(" ")[2] for call in found["stack"]]
+            assert "_broken" in calls
+            assert found["stack"].index("ValueError") < found["stack"].index("RuntimeError")
+    assert "the text" not in lines.getvalue()
+
+
+def test_each_way_out_of_the_proxy_is_a_line_and_a_count(lines: io.StringIO) -> None:
+    sink = PrometheusSink()
+    telemetry = Telemetry([LogSink(), sink])
+    telemetry.take(ProxyAnswer("blocked", "load", "", "undetermined", None, True, 2.5))
+    telemetry.take(ProxyAnswer("flagged", "none", "", "flagged", 1, False, 0.0))
+    telemetry.take(Waited("proxy", 2.5))
+    lost, flagged = logged(lines)
+    assert (lost["event"], lost["level"], lost["action"], lost["reason"], lost["waited_s"]) == (
+        "proxy_answer",
+        "warning",
+        "blocked",
+        "load",
+        2.5,
+    )
+    assert (flagged["level"], flagged["flagged"]) == ("info", 1)
+    page = sink.text().decode()
+    assert 'veridical_proxy_answers_total{action="blocked",reason="load"} 1.0' in page
+    assert 'veridical_proxy_answers_total{action="flagged",reason="none"} 1.0' in page
+    assert 'veridical_wait_seconds_bucket{le="2.5",queue="proxy"} 1.0' in page
+
+
+def test_latency_is_told_by_status_and_the_build_by_its_version() -> None:
+    sink = create_app(Settings(), backend=FakeBackend(read)).state.service.metrics
+    sink.take(Served("POST", "/v1/check", 200, 0.2))
+    sink.take(Served("POST", "/v1/check", 503, 0.01))
+    page = sink.text().decode()
+    for status in ("200", "503"):
+        head = f'veridical_http_request_seconds_count{{route="/v1/check",status="{status}"}}'
+        assert f"{head} 1.0" in page
+    info = f'veridical_build_info{{backend="fake",model="fake",version="{version("veridical")}"}}'
+    assert f"{info} 1.0" in page
+
+
+def test_every_metric_of_an_alert_exists_and_every_alert_says_what_to_do() -> None:
+    text = (ROOT / "examples" / "grafana" / "alerts.yml").read_text()
+    groups = yaml.safe_load(text)["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert len({rule["alert"] for rule in rules}) == len(rules) > 5
+    for rule in rules:
+        asked = set(re.findall(r"veridical_\w+", rule["expr"]))
+        assert asked, rule["alert"]
+        assert asked <= exported_metrics(), rule["alert"]
+        assert rule["for"]
+        assert rule["labels"]["severity"] in {"page", "ticket"}
+        assert set(rule["annotations"]) == {"summary", "description"}
 
 
 def test_events_have_no_field_for_a_text() -> None:

@@ -141,10 +141,10 @@ def test_the_embedded_verifier_reads_passages_and_a_cascade_behind_it_both(model
 
 
 def test_a_model_file_is_a_backend(model: Path) -> None:
-    block = {"top_logprobs": 7, "context_tokens": 512, "timeout_s": 5.0}
+    block = {"context_tokens": 512, "timeout_s": 5.0}
     built = inside(build_backend(settings(gguf=block, threads=3), f"gguf:{model}"))
     assert isinstance(built, Gguf)
-    assert (built.info.model, built._top_logprobs) == ("model.gguf", 7)
+    assert built.info.model == "model.gguf"
     assert (built._load.context_tokens, built._load.threads) == (512, 3)
     assert built._timeout_s == 5.0
 
@@ -494,17 +494,22 @@ def test_a_cache_has_the_size_of_the_settings(
 
 @pytest.mark.parametrize("operation", ["check", "memory", "output", "trace"])
 @pytest.mark.parametrize("name", ["embedded", "openai:m1", "cascade"])
-def test_what_a_host_checks_by_itself_is_kept_as_long_as_its_block_says(
-    operation: Operation, name: str
-) -> None:
+def test_estimates_are_kept_as_long_as_the_settings_say(operation: Operation, name: str) -> None:
     chosen = settings(
-        cache={"path": ":memory:", "ttl_s": 1000.0},
+        cache={"path": ":memory:"},
         hallucination={"cache_ttl": "5m"},
         cascade={"second": "openai:m1"},
     )
     built = build_backend(chosen, name, operation=operation)
     parts = [built._first, built._second] if isinstance(built, Cascade) else [built]
     kept = [wrappers(part)[Cache]._ttl_s for part in parts]
-    assert set(kept) == {1000.0 if operation == "check" else 300.0}
+    assert set(kept) == {300.0}
     unset = build_backend(settings(cache={"path": ":memory:"}), "embedded", operation=operation)
     assert wrappers(unset)[Cache]._ttl_s == 86_400.0
+
+
+@pytest.mark.spec("SPEC-08.30", "SPEC-08.34")
+def test_a_lifetime_alone_keeps_estimates_in_memory() -> None:
+    alone = build_backend(settings(hallucination={"cache_ttl": "5m"}), "embedded")
+    assert wrappers(alone)[Cache]._ttl_s == 300.0
+    assert Cache not in wrappers(build_backend(settings(), "embedded"))

@@ -205,7 +205,7 @@ def look_at_text_models(settings: Settings) -> list[TextModelFinding]:
 
     One that is configured but not installed is among them, as not set up.
     """
-    configured = settings.text_model or settings.extraction.backend
+    configured = settings.text_model
     others = sorted(installed(TEXT_GROUP).keys() - {(configured or "").partition(":")[0]})
     first = [] if configured is None else [_look_at_text_model(settings, configured, asked=True)]
     return [*first, *(_look_at_text_model(settings, name, asked=False) for name in others)]

@@ -68,8 +68,8 @@ def doctor(
     """Check that backends and models are usable.
 
     For an unusable one the remedy is printed. The configured backend, or the one named, is asked
-    one tiny built-in question, and so is the text model in text_model, else in extraction.backend;
-    the others are not asked. None of your texts is sent.
+    one tiny built-in question, and so is the text model in text_model; the others are not asked.
+    None of your texts is sent.
 
     Without --backend the verifiers within reach are listed, too, and the best choice among them:
     API keys by name, model servers on this machine, and downloaded presets.

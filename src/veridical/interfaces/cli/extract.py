@@ -96,13 +96,13 @@ def extract(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
         mode=mode,
         threshold=threshold,
         fail_on_all_rejected=fail_on_all_rejected,
-        backend=backend,
+        text_model=backend,
         corrective_retry=corrective_retry,
         failures=None if failures is None else str(failures),
     )
     ensure_writable([] if out is None else [out], [transcript])
     text = read_text(transcript, "the transcript")
-    if (settings.extraction.backend or settings.text_model) is None:
+    if settings.text_model is None:
         say("error", "there is no text model", "Name one with --backend or text_model")
         raise typer.Exit(UNDETERMINED)
     try:
@@ -130,7 +130,7 @@ def _run(
     from veridical.quotes.extraction import EvidenceExtractor
     from veridical.wiring.build import build_text_model
 
-    model = build_text_model(settings, settings.extraction.backend or settings.text_model)
+    model = build_text_model(settings, settings.text_model)
     extractor = EvidenceExtractor(model, settings, speaker=speaker)
     return anyio.run(partial(extractor.extract, text, participant_id=participant))
 

@@ -125,6 +125,7 @@ def load(  # noqa: PLR0913 -- flags that two commands share
     mode: str | None,
     threshold: float | None,
     fail_on_all_rejected: bool | None = None,
+    text_model: str | None = None,
     **extraction: object,
 ) -> Settings:
     """Return the settings in force, with the flags about quotes in their blocks."""
@@ -132,6 +133,7 @@ def load(  # noqa: PLR0913 -- flags that two commands share
 
     return Settings.load(
         config,
+        text_model=text_model,
         extraction={"keys": keys, "strict": strict, **extraction},
         quantitative={
             "evidence_quote_validation_mode": mode,

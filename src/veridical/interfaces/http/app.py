@@ -14,7 +14,6 @@ from veridical.interfaces.http.auth import Scope
 from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
-from veridical.telemetry import Shed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -30,11 +29,22 @@ too much to do the answer is 429 with `Retry-After`. `x-request-id` is in every 
 logs; you may send your own.
 """
 
+_FRAMEWORK_TELEMETRY: Any = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""Our spans are enough, and the framework's records of errors quote requests."""
+
 _EXPOSED = (
     "x-request-id",
     "x-veridical-report",
     "x-veridical-outcome",
     "x-veridical-flagged",
+    "x-veridical-action",
+    "x-veridical-reason",
     "x-veridical-failing",
 )
 
@@ -60,8 +70,9 @@ def create_app(
         version=version("veridical"),
         description=_ABOUT,
         lifespan=lifespan,
-        docs_url=None,  # they are scripts of another host
+        docs_url=None,  # FastAPI's load scripts of another host; see `api_docs`
         redoc_url=None,
+        telemetry=_FRAMEWORK_TELEMETRY,
     )
     app.state.service = service
     errors.install(app)
@@ -77,6 +88,10 @@ def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
+    if service.settings.server.docs:
+        from veridical.interfaces.http.api_docs import build_docs_router
+
+        app.include_router(build_docs_router())
     _add_proxy(app, service)
 
 
@@ -104,7 +119,7 @@ def _add_proxy(app: FastAPI, service: Service) -> None:
         dependencies=[Depends(access.needs(Scope.CHECK)), Depends(access.proxy_slot)],
         # With keys of its own, `Authorization` holds one of them, and no upstream may get it.
         forward_authorization=service.keyring.open,
-        shed=lambda: service.telemetry.take(Shed("output", "overload")),
+        telemetry=service.telemetry,
     )
     app.include_router(router, responses=replies.problems(401, 403, 413, 421, 429, 500))
 

@@ -12,7 +12,7 @@ import asyncio
 import math
 from collections import deque
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ from veridical.core.measurements import (
 )
 from veridical.pipeline.inference.wrappers.base import Wrapper, safe_estimate
 from veridical.telemetry import BackendAsked
+from veridical.telemetry.spans import batch_context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,6 +82,7 @@ class _Entry:
     done: asyncio.Future[None]
     left: deque[int]
     found: dict[int, Measurement] = field(default_factory=dict)
+    context: Context = field(default_factory=copy_context)
 
 
 class Batching(Wrapper[Query, Estimate, BackendInfo]):
@@ -109,7 +111,8 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
         entry = _Entry(queries, done, deque(range(len(queries))))
         self._entries.append(entry)
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+            # No request's context: its work is for all of them.
+            self._worker = asyncio.create_task(self._work(), context=Context())
         try:
             await done
         finally:
@@ -120,8 +123,11 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     async def _work(self) -> None:
         while batch := self._next():
             try:
-                measured = await safe_estimate(
-                    self.wrapped, [entry.queries[i] for entry, i in batch]
+                queries = [entry.queries[i] for entry, i in batch]
+                contexts = {id(entry): entry.context for entry, _ in batch}
+                measured = await asyncio.create_task(
+                    safe_estimate(self.wrapped, queries),
+                    context=batch_context(tuple(contexts.values())),
                 )
             except BaseException as error:
                 # Each caller has to get the error: a backend that cannot start, or a cancellation.

@@ -57,7 +57,7 @@ class Kind(StrEnum):
     CHECK = "check"
     """Waits for its turn, and is turned away when the queue is full."""
     OUTPUT = "output"
-    """An answer on its way to a user (SPEC-08.39): left out when half of the queue is full."""
+    """An answer on its way to a user: waits however long the queue is; its proxy has a deadline."""
     GATE = "gate"
     """A fact on its way into memory: never turned away; the gate bounds its own time."""
 
@@ -109,8 +109,7 @@ class RequestQueue:
         if kind is Kind.GATE or (self.running < self._most and not self._queue):
             self.running += 1
             return
-        room = self._room // 2 if kind is Kind.OUTPUT else self._room
-        if len(self._queue) >= room:
+        if kind is Kind.CHECK and len(self._queue) >= self._room:
             msg = "the queue is full"
             raise OverloadedError(msg, self.retry_after_s)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -6,6 +6,7 @@ Plain ASGI: nothing of a body is read before its key is known.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager, nullcontext
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from veridical.interfaces.http.service import Service
 
 
-OPEN_PATHS = frozenset({"/", "/healthz", "/readyz", "/openapi.json"})
+OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
+_OPEN_FOLDERS = ("/page/", "/docs/")
+UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
 KEY_HEADER = "x-veridical-key"
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
@@ -58,9 +61,16 @@ class RequestMiddleware:
         name = given if _REQUEST_ID.fullmatch(given) else token_hex(8)
         token = request_id.set(name)
         try:
-            await self._answer(scope, receive, _Sender(scope, send, name))
+            with self._span(scope):
+                await self._answer(scope, receive, _Sender(scope, send, name))
         finally:
             request_id.reset(token)
+
+    def _span(self, scope: Scope) -> AbstractContextManager[None]:
+        """Return the span of a request; probes and scrapes have none."""
+        if scope["path"] in UNTRACED:
+            return nullcontext()
+        return self._service.telemetry.span("request", "server", Headers(scope=scope))
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
@@ -91,7 +101,7 @@ class RequestMiddleware:
         if self._service.keyring.open and not self._welcome(scope["method"], headers):
             hint = "Name its origin in server.origins, or ask with a key"
             return errors.response(403, "a page of another origin may not ask this", hint)
-        if path in OPEN_PATHS or path.startswith("/page/"):
+        if path in OPEN_PATHS or path.startswith(_OPEN_FOLDERS):
             return None
         if not self._service.keyring.open:
             key = self._key(headers)

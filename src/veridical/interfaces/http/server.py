@@ -74,7 +74,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 def _telemetry(settings: Settings) -> Callable[[], None]:
-    set_up_logs(settings.telemetry.logs)
+    set_up_logs(settings.telemetry.logs, settings.telemetry.level)
     if not settings.telemetry.otel:
         return lambda: None
     from veridical.telemetry import otel

@@ -6,6 +6,7 @@ import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,6 +31,7 @@ from veridical.telemetry import (
     LogSink,
     Shed,
     Telemetry,
+    Waited,
     checked,
     fact_decided,
     failure,
@@ -76,6 +78,7 @@ class Service:
         self.shelf = self._shelf()
         self.metrics = PrometheusSink()
         self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
+        self._hash_key = settings.telemetry.key_of_hashes
         self.rates = self._rates()
         self.ready = False
         self.draining = False
@@ -96,8 +99,7 @@ class Service:
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
         """Return the parts for answers on their way to a user; None if checks use them, too."""
         named = backend_of(self.settings, "output")
-        same = named == self.settings.backend and self.settings.hallucination.cache_ttl is None
-        if given or same or not self.settings.proxy.upstream_url:
+        if given or named == self.settings.backend or not self.settings.proxy.upstream_url:
             return None
         return Runtime(named, settings=self.settings, operation="output")
 
@@ -145,6 +147,8 @@ class Service:
         )
         watch("facts_waiting", "Facts that wait in the memory's queue.", self._waiting)
         watch("telemetry_errors", "Events that a sink failed at.", lambda: self.telemetry.errors)
+        info = self.backend.info
+        self.metrics.build(version=version("veridical"), backend=info.name, model=info.model)
 
     def _waiting(self) -> float:
         """Return the number of facts in the queue; NaN if there is no memory, or no reading it."""
@@ -235,8 +239,10 @@ class Service:
         self, operation: str, work: Callable[[], Awaitable[T]], kind: Kind = Kind.CHECK
     ) -> T:
         """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
+        started = perf_counter()
         with within(self.settings.server.deadline_s), self.shedding(operation):
             async with self.admission.slot(kind, wait_s=remaining()):
+                self.telemetry.take(Waited(operation, perf_counter() - started))
                 return await work()
 
     @contextmanager
@@ -267,15 +273,16 @@ class Service:
     ) -> Report:
         """Check an answer, and report to telemetry; for work that is admitted."""
         verifier = self.output_verifier if operation == "output" else self.verifier
-        report = await verifier.check(
-            answer,
-            sources,
-            question,
-            policy=policy,
-            progress=progress,
-            watcher=watcher or self.telemetry,
-        )
-        self.telemetry.take(checked(report, operation))
+        with self.telemetry.span(f"veridical.{operation}"):
+            report = await verifier.check(
+                answer,
+                sources,
+                question,
+                policy=policy,
+                progress=progress,
+                watcher=watcher or self.telemetry,
+            )
+            self.telemetry.take(checked(report, operation, self._hash_key))
         return report
 
     async def verify(
@@ -289,9 +296,13 @@ class Service:
     ) -> Verdict:
         """Verify a claim, and report to telemetry; for work that is admitted."""
         started = perf_counter()
-        verdict = await self.verifier.verify(claim, sources, question, cites=cites, policy=policy)
-        seconds = perf_counter() - started
-        self.telemetry.take(verified(verdict, self.backend.info, seconds))
+        with self.telemetry.span("veridical.verify_claim"):
+            verdict = await self.verifier.verify(
+                claim, sources, question, cites=cites, policy=policy
+            )
+            seconds = perf_counter() - started
+            info = self.backend.info
+            self.telemetry.take(verified(verdict, info, seconds, hash_key=self._hash_key))
         return verdict
 
     async def remember(self, text: str, sources: Sources | None, **about: Any) -> Decided:  # noqa: ANN401 -- those of Memory.remember

@@ -245,7 +245,7 @@ def claim(verdict: Verdict) -> ClaimAnswer:
         budget_gap_bits=verdict.budget.budget_gap_bits,
         unmeasured=_why(verdict.p1) if asked else None,
         phantom_citations=phantoms[:MOST_NAMES],
-        evidence=[_evidence(piece) for piece in verdict.evidence[:MOST_PIECES]],
+        evidence=[_evidence(piece) for piece in verdict.shown[:MOST_PIECES]],
         suggested_action=_action(verdict),
     )
 

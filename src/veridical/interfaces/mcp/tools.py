@@ -62,6 +62,7 @@ class Toolbox:
         self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
     ) -> None:
         self._telemetry = Telemetry([LogSink(), *sinks])
+        self._hash_key = settings.telemetry.key_of_hashes
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
@@ -140,7 +141,7 @@ class Toolbox:
             progress=progress,
             watcher=self._telemetry,
         )
-        self._telemetry.take(checked(report))
+        self._telemetry.take(checked(report, hash_key=self._hash_key))
         return answers.checked(report)
 
     async def verify_claim(
@@ -157,7 +158,8 @@ class Toolbox:
             policy=policy,
         )
         seconds = perf_counter() - started
-        self._telemetry.take(verified(verdict, self._parts.backend.info, seconds))
+        info = self._parts.backend.info
+        self._telemetry.take(verified(verdict, info, seconds, hash_key=self._hash_key))
         return answers.claim(verdict)
 
     async def ground_quotes(

@@ -48,6 +48,13 @@ AMBIGUOUS_PAST = word_set(
     " meant met paid put read said sat sent set shot sold spent stood taught thought told"
     " understood won cut fed heard laid lent let"
 )
+# Past forms in -ed of verbs without an object, so that they are no participles behind a noun.
+INTRANSITIVE_PAST = word_set(
+    "agreed appeared arrived collapsed crashed declined decreased died disappeared disagreed"
+    " doubled emerged failed graduated halved happened improved increased moved occurred peaked"
+    " plummeted quadrupled rained recovered remained resigned retired snowed soared stagnated"
+    " succeeded surged tripled vanished worsened"
+)
 FINITE = AUXILIARIES | PRESENT | PAST
 
 DETERMINERS = word_set(

@@ -36,7 +36,8 @@ _MAX_LENGTH = 1000
 _MAX_ITEM_WORDS = 6
 _AND = re.compile(r"\s*,?\s+(?:and|but)\s+(?:(?:then|also|later|now|currently)\s+)?")
 _CLAUSE_JOINT = re.compile(
-    r"\s*[,;]?\s+(?:and|but|while|whereas)\s+(?:(?:also|then|meanwhile)\s+)?|\s*;\s+"
+    r"\s*[,;]?\s+(?:and|but|while|whereas)\s+(?:(?:also|then|meanwhile)\s+)?"
+    r"|\s*;\s+(?:(?:however|therefore|moreover|meanwhile|by contrast|in contrast)\b,?\s+)?"
 )
 # A time or place in front that holds of the whole sentence: "In 2019, ".
 _ADJUNCT = re.compile(
@@ -108,6 +109,8 @@ def _are_clauses(left: Sequence[Token], right: Sequence[Token]) -> bool:
     """Return whether both have a subject and a verb, and neither hangs on the other."""
     first, second = clause_verb(left), clause_verb(right)
     if first is None or second is None or governs(left) or is_past(right[0].word):
+        return False
+    if left[0].word == "there":  # "There are dogs and cats related to them"
         return False
     # "The man injured in Paris and the woman killed in Rome were friends"
     sure = left[first].word in FINITE or any(is_past(each.word) for each in right[second:])
@@ -218,7 +221,7 @@ class _Reading:
         if any(_is_no_thing(each[0]) for each in words) or _is_apposition(words):
             return False
         flat = [token for each in words for token in each]
-        if governs(flat) or any(token.word in FINITE for token in flat):
+        if governs(flat) or any(token.word in FINITE or token.text == ";" for token in flat):
             return False
         if len(items) == 2 and any(_is_name(each) for each in words):  # noqa: PLR2004 -- `Procter and Gamble`
             return False

@@ -12,6 +12,7 @@ from veridical.pipeline.claims.lexicon import (
     AUXILIARIES,
     DETERMINERS,
     FINITE,
+    INTRANSITIVE_PAST,
     PAST,
     PERSONAL,
     PREPOSITIONS,
@@ -33,7 +34,7 @@ ADVERBS = word_set(
     " never always sometimes finally first second yesterday tomorrow already even just only not"
     " nor so yet please"
 )
-_CLAUSE_PRONOUNS = word_set("it they he she")
+_CLAUSE_PRONOUNS = word_set("it they he she we i there")
 _POSSESSIVES = word_set("its their his her our your my")
 _TOKEN = re.compile(r"\w[\w'’.-]*\w|\w|[,:;–—]")
 _PROTECTED = re.compile(
@@ -107,20 +108,19 @@ def clause_verb(tokens: Sequence[Token]) -> int | None:
     Unlike `finite_verb`, the verb may be the last word, and a possessive may open the subject.
     """
     if len(tokens) > 1 and tokens[0].word in _CLAUSE_PRONOUNS:
-        return 1 if _is_finite(tokens, 1) else None
-    if tokens and tokens[0].word in _POSSESSIVES:
-        rest = clause_verb(tokens[1:])
-        return None if rest is None else rest + 1
-    return _verb_of_subject(tokens, _is_finite)
+        # Behind "they" a past form is no participle.
+        return 1 if _is_finite(tokens, 1) or is_past(tokens[1].word) else None
+    owned = bool(tokens) and tokens[0].word in _POSSESSIVES
+    return _verb_of_subject(tokens, _is_finite, opening=int(owned))
 
 
 def _verb_of_subject(
-    tokens: Sequence[Token], is_verb: Callable[[Sequence[Token], int], bool]
+    tokens: Sequence[Token], is_verb: Callable[[Sequence[Token], int], bool], opening: int = 0
 ) -> int | None:
-    """Return the index of the first verb behind a subject that opens the tokens."""
-    if not tokens or not _opens_subject(tokens[0]):
+    """Return the index of the first verb behind a subject whose first noun may be `opening`."""
+    if len(tokens) <= opening or not _opens_subject(tokens[opening]):
         return None
-    for index in range(1, min(len(tokens), _MAX_SUBJECT)):
+    for index in range(opening + 1, min(len(tokens), opening + _MAX_SUBJECT)):
         word = tokens[index].word
         if tokens[index].text in ",:;–—" or word in SUBORDINATORS or word in PERSONAL:
             return None
@@ -139,21 +139,31 @@ def _is_finite(tokens: Sequence[Token], index: int) -> bool:
     # "The man injured in Paris ... were": a participle, if a surer verb follows.
     if any(each.word in AUXILIARIES or each.word in PAST for each in rest):
         return False
-    if not rest:
-        return all(each.capitalised for each in tokens[:index])
     named = all(each.capitalised for each in tokens[:index])
-    if rest[0].word in PREPOSITIONS:
-        # "rose by 5", but not "a woman jailed for theft"
-        return (named and rest[0].word != "by") or any(t.text[0].isdigit() for t in rest[1:2])
-    return named or tokens[0].word in DETERMINERS
+    if not rest:
+        return named or token.word in INTRANSITIVE_PAST or token.word in {"won", "lost"}
+    return _is_past_form(tokens, index, named=named)
+
+
+def _is_past_form(tokens: Sequence[Token], index: int, *, named: bool) -> bool:
+    """Return whether a past form with words after it is no participle."""
+    after = tokens[index + 1]
+    if tokens[index].word in INTRANSITIVE_PAST and after.word in PREPOSITIONS | ADVERBS:
+        return tokens[index - 1].word not in DETERMINERS  # "the failed"
+    if after.word not in PREPOSITIONS:
+        return named or tokens[0].word in DETERMINERS
+    # "rose by 5", but not "a woman jailed for theft"
+    return (named and after.word != "by") or any(
+        each.text[0].isdigit() for each in tokens[index + 2 : index + 3]
+    )
 
 
 def _measures(tokens: Sequence[Token], index: int) -> bool:
     """Return whether a word is the verb of `The plan costs 5 dollars`."""
     after = tokens[index + 1 : index + 2]
+    named = all(each.capitalised for each in tokens[:index])
     return (
-        index > 1
-        and tokens[0].word in DETERMINERS
+        (named or (index > 1 and tokens[0].word in DETERMINERS))
         and tokens[index].text.islower()
         and tokens[index].word.endswith("s")
         and tokens[index - 1].text.isalpha()

@@ -27,7 +27,7 @@ FOCUS_SHARE = 0.6
 SCRUBBED_WINDOWS = 2
 """Windows scored without the evidence: enough to find support that is still there."""
 
-SHOWN = 3
+NEAREST = 6
 """Number of sentences that are known as the nearest to a claim, whichever passage decides."""
 
 SHORT_TOKENS = 400
@@ -110,7 +110,7 @@ class Binder:
         )
 
     def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[SourceSpan, ...]:
-        ranked = nlargest(SHOWN, scope.parts, key=lambda part: scores.sentences[part.sentence])
+        ranked = nlargest(NEAREST, scope.parts, key=lambda part: scores.sentences[part.sentence])
         return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
 
     def verbatim(self, claim: str, citations: Sequence[Citation]) -> Passage | None:

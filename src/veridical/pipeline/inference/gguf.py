@@ -52,6 +52,7 @@ FENCE, QUOTE = "<data-", '"'
 _CUT = "~"
 _MAGIC = b"GGUF"
 _MEBIBYTE = 2**20
+_TOP_LOGPROBS = 20
 _NO_FILE = "Give the path of a model file: gguf:PATH"
 
 
@@ -61,7 +62,6 @@ def create(
     threads: int | None = None,
     context_tokens: int = 4096,
     timeout_s: float = 60.0,
-    top_logprobs: int = 20,
 ) -> Gguf:
     """Return a backend for a model file (entry point `gguf`); it is loaded on first use.
 
@@ -72,10 +72,9 @@ def create(
         msg = "the backend gguf has no default model"
         raise ConfigurationError(msg, hint=_NO_FILE)
     threads = usable_processors() if threads is None else threads
-    ensure_positive(threads=threads, context_tokens=context_tokens)
-    ensure_positive(timeout_s=timeout_s, top_logprobs=top_logprobs)
+    ensure_positive(threads=threads, context_tokens=context_tokens, timeout_s=timeout_s)
     load = Load(Path(model).expanduser(), context_tokens, threads)
-    return Gguf(load, timeout_s=timeout_s, top_logprobs=top_logprobs)
+    return Gguf(load, timeout_s=timeout_s)
 
 
 BACKEND = BackendSpec(create, settings="gguf", in_process=True)
@@ -86,15 +85,14 @@ class Gguf:
 
     A context of more than `context_tokens` is refused before it is read, a claim that exceeds them
     after its context. `timeout_s` is the limit of one query in seconds, waiting for other users of
-    the same model included. `top_logprobs` is the number of tokens looked at. The fingerprint holds
+    the same model included. The fingerprint holds
     the file's size and a SHA-256 of its first and last MiB: that of the whole would take seconds.
     """
 
-    def __init__(self, load: Load, *, timeout_s: float, top_logprobs: int) -> None:
+    def __init__(self, load: Load, *, timeout_s: float) -> None:
         xllamacpp()  # if it is missing, that is to be known at once
         self._load = load
         self._timeout_s = timeout_s
-        self._top_logprobs = top_logprobs
         self._engine: LlamaModel | None = None
         self._last = ""
         self._counting = threading.Lock()
@@ -103,7 +101,7 @@ class Gguf:
             name="gguf",
             model=load.path.name,
             estimator=Estimator.LOGPROBS,
-            fingerprint=fingerprint(file_digest(load.path), str(top_logprobs)),
+            fingerprint=fingerprint(file_digest(load.path), str(_TOP_LOGPROBS)),
             reads=Reads.WHOLE,
         )
 
@@ -149,7 +147,7 @@ class Gguf:
     ) -> Measurement:
         started = perf_counter()
         stop = threading.Event()
-        ask = partial(engine.ask, stages(prompt), self._top_logprobs, stop)
+        ask = partial(engine.ask, stages(prompt), _TOP_LOGPROBS, stop)
         try:
             with anyio.fail_after(self._timeout_s):
                 completion, tokens = await anyio.to_thread.run_sync(

@@ -4,9 +4,15 @@ from veridical.pipeline.judgement.quantities import (
     differing,
     replaced,
     underived,
+    unread_parts,
     worded_as_evidence,
 )
-from veridical.pipeline.judgement.refinement import SubclaimScore, rescore_subclaims, subclaims
+from veridical.pipeline.judgement.refinement import (
+    SubclaimScore,
+    part_verdicts,
+    rescore_subclaims,
+    subclaims,
+)
 from veridical.pipeline.judgement.totals import summarise
 from veridical.pipeline.judgement.verbatim import may_stand_verbatim, stands_verbatim
 from veridical.pipeline.judgement.verdict import attach_evidence, judge_claim, merge_scored
@@ -20,6 +26,7 @@ __all__ = [
     "judge_claim",
     "may_stand_verbatim",
     "merge_scored",
+    "part_verdicts",
     "pool_passages",
     "rated",
     "replaced",
@@ -28,5 +35,6 @@ __all__ = [
     "subclaims",
     "summarise",
     "underived",
+    "unread_parts",
     "worded_as_evidence",
 ]

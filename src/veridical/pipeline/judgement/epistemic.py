@@ -61,7 +61,7 @@ def verification(verdict: Verdict, consistency: Consistency | None = None) -> Cl
         observed_bits=budget.observed_bits,
         budget_gap=budget.budget_gap_bits,
         notes=verdict.notes,
-        evidence=verdict.evidence,
+        evidence=verdict.shown,
         unmeasured=verdict.p1.reason.value if isinstance(verdict.p1, Unmeasured) else None,
         tokens=took.tokens,
         cost_usd=took.cost_usd,
@@ -92,7 +92,7 @@ def gap(verdict: Verdict, policy: Policy) -> EpistemicGap | None:
         gap_bits=bits,
         suggested_action=row.suggested_action,
         severity=severity(row.gap_type, bits, policy),
-        nearest=verdict.evidence,
+        nearest=verdict.shown,
     )
 
 

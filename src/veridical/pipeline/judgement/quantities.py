@@ -10,6 +10,7 @@ once more with the evidence's quantity in it; if that is supported, the claim is
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
     from veridical.core.measurements import Measurement
     from veridical.core.policy import Policy
     from veridical.core.quantities import Quantity
-    from veridical.core.types import Passage, Source
-    from veridical.core.verdicts import EvidenceSpan
+    from veridical.core.types import Part, Passage, Source
+    from veridical.core.verdicts import EvidenceSpan, PartVerdict
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
 LIMIT = 2
@@ -101,6 +102,7 @@ class Replaced:
 
     text: str = field(repr=False)
     difference: QuantityDifference
+    part: Part | None = None
 
 
 def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced, ...]:
@@ -108,9 +110,12 @@ def replaced(verdict: Verdict, sources: Mapping[str, Source]) -> tuple[Replaced,
     if not _may_differ(verdict) or follows(verdict, sources):
         return ()
     read = _read(verdict, sources)
-    texts = [part.text for part in verdict.claim.parts] or [verdict.claim.as_read]
-    found = [each for text in texts for each in _replaced(text, verdict, read)]
-    return tuple(found[:LIMIT])
+    found = (
+        replace(each, part=part)
+        for part in verdict.claim.parts or [None]
+        for each in _replaced(part.text if part else verdict.claim.as_read, verdict, read)
+    )
+    return tuple(islice(found, LIMIT))
 
 
 def _may_differ(verdict: Verdict) -> bool:
@@ -167,13 +172,24 @@ def _states(claimed: Quantity, stated: Quantity) -> bool:
     return found in {Relation.SAME, Relation.UNCLEAR}
 
 
+def unread_parts(verdict: Verdict, candidates: Sequence[Replaced]) -> tuple[Part, ...]:
+    """Return the parts to read, so that a contradicted claim can name its false one."""
+    parts = verdict.claim.parts if candidates else ()
+    listed = [each.text for each in verdict.parts]
+    return () if listed == [each.text for each in parts] else parts
+
+
 def differing(
     verdict: Verdict,
     candidates: Sequence[Replaced],
     readings: Sequence[PooledEstimate],
     policy: Policy,
+    parts: Sequence[PartVerdict] = (),
 ) -> Verdict:
-    """Return the verdict, contradicted if another quantity in the claim is plainly supported."""
+    """Return the verdict, contradicted if another quantity in the claim is plainly supported.
+
+    `parts` are the verdicts on its `unread_parts`.
+    """
     pairs = [
         (candidate, reading.measurement)
         for candidate, reading in zip(candidates, readings, strict=True)
@@ -184,7 +200,15 @@ def differing(
     if not pairs:
         return verdict
     candidate, other = max(pairs, key=lambda pair: pair[1].supported)
-    return _contradicted(verdict, candidate.difference, other)
+    found = tuple(_opposed(part, candidate, other) for part in parts or verdict.parts)
+    return replace(_contradicted(verdict, candidate.difference, other), parts=found)
+
+
+def _opposed(part: PartVerdict, candidate: Replaced, other: Estimate) -> PartVerdict:
+    """Return the verdict on a part, contradicted if it is the one with the quantity."""
+    if candidate.part is None or candidate.part.text != part.text:
+        return part
+    return replace(part, status=Status.CONTRADICTED, p1=_excluded(part.p1, other))
 
 
 def _contradicted(verdict: Verdict, difference: QuantityDifference, other: Estimate) -> Verdict:

@@ -53,11 +53,10 @@ def rescore_subclaims(
     verdict: Verdict, looks: Sequence[SubclaimScore], policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
     """Return the verdict refined by one look for each of its `subclaims`, in their order."""
-    claim = verdict.claim
     for look in looks:
         verdict = scored(verdict, look.passages, look.reading)
         verdict = replace(verdict, taken=verdict.taken + look.reading.taken)
-    parts = [_part(verdict, *pair, policy) for pair in zip(claim.parts, looks, strict=False)]
+    parts = part_verdicts(verdict, looks, policy)
 
     def readings(status: Status) -> list[PooledEstimate]:
         pairs = zip(parts, looks, strict=False)
@@ -91,6 +90,14 @@ def _no_less_than_its_parts(
     refined = replace(verdict, status=decision.status, rule=decision.rule)
     reading = looks[read.index(weakest)].reading
     return attach_evidence(_measured(refined, weakest, policy), reading, sources)
+
+
+def part_verdicts(
+    verdict: Verdict, looks: Sequence[SubclaimScore], policy: Policy
+) -> tuple[PartVerdict, ...]:
+    """Return the verdicts on the parts of a claim by the first looks, in their order."""
+    pairs = zip(verdict.claim.parts, looks, strict=False)
+    return tuple(_part(verdict, *pair, policy) for pair in pairs)
 
 
 def _part(verdict: Verdict, part: Part, look: SubclaimScore, policy: Policy) -> PartVerdict:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from veridical.core.types import Binding, Citation, Claim, Passage, Source
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
-SHOWN = 4
-"""Number of sentences shown of the evidence for a claim that it does not support."""
+COMPARED = 4
+"""Number of sentences that rules compare with a claim that its evidence does not support."""
+
+BESIDE = 3
+"""Number of the nearest sentences that may be among them."""
 
 _ROLES = {Status.SUPPORTED: Role.SUPPORTS, Status.CONTRADICTED: Role.CONTRADICTS}
 
@@ -138,18 +141,21 @@ def attach_evidence(
 ) -> Verdict:
     """Return the verdict with the sentences that decided it.
 
-    The `nearest` ones come first. Where none supports the claim, they are shown beside the read
-    passages: a reader looks for the statement that stands in its place.
+    The `nearest` ones come first. Where none supports the claim, they stand beside the read
+    passages: a rule or a reader looks for the statement that stands in its place.
     """
     if not verdict.claim.verifiable:
         return verdict
+    known = tuple(_spans(nearest, Role.NEAREST, sources)) or verdict.nearest
+    nearest = nearest[:BESIDE]
     role = _ROLES.get(verdict.status, Role.NEAREST)
     shown = list(evidence_spans(reading, role, sources))
     if shown and role is not Role.SUPPORTS:
         pieces = [SourceSpan(each.source, each.span) for each in shown]
         others = [near for near in nearest if not any(near.overlaps(piece) for piece in pieces)]
-        shown += _spans(others[: max(SHOWN - len(shown), 0)], Role.NEAREST, sources)
-    return replace(verdict, evidence=tuple(sorted(shown, key=lambda one: _place(one, nearest))))
+        shown += _spans(others[: max(COMPARED - len(shown), 0)], Role.NEAREST, sources)
+    ordered = tuple(sorted(shown, key=lambda one: _place(one, nearest)))
+    return replace(verdict, evidence=ordered, nearest=known)
 
 
 def _place(shown: EvidenceSpan, nearest: Sequence[SourceSpan]) -> tuple[bool, int]:

@@ -190,7 +190,7 @@ def _measured(verdict: Verdict) -> Document:
 def _grounds(verdict: Verdict) -> Document:
     return {
         "citations": [{"id": cite.id, "resolved": cite.resolved} for cite in verdict.citations],
-        "evidence": [_evidence(verdict.claim.text, span) for span in verdict.evidence],
+        "evidence": [_evidence(verdict.claim.text, span) for span in verdict.shown],
         "parts": [_part(part) for part in verdict.parts],
         "windows_scored": [_piece(piece) for piece in verdict.windows_scored],
         "windows_total": verdict.windows_total,

@@ -35,7 +35,7 @@ def excerpts(assessment: Assessment) -> Mapping[str, Sequence[Gap | Span]]:
     limit = WHOLE_CROWDED if crowded else WHOLE
     spans: dict[str, list[Span]] = {source.id: [] for source in sources}
     for verdict in assessment.claims:
-        for evidence in verdict.evidence:
+        for evidence in verdict.shown:
             spans.setdefault(evidence.source, []).append(evidence.span)
     return {
         source.id: tuple(_stretches(len(source.text), spans[source.id], limit))

@@ -92,7 +92,7 @@ def _details(verdict: Verdict) -> str:
     lines += [f"claim: {verdict.claim.text}", f"rule: {verdict.rule}"]
     lines.append(f"verdict: {certainty(verdict)}")
     lines += [f"p1: {measured(verdict.p1)}", f"p0: {measured(verdict.p0)}"]
-    lines += [f"bits: {bits(verdict.budget)}", *map(_evidence, verdict.evidence)]
+    lines += [f"bits: {bits(verdict.budget)}", *map(_evidence, verdict.shown)]
     if action := row_of(verdict).suggested_action:
         lines.append(f"do: {action}")
     return visible("\n".join(lines))

@@ -202,7 +202,7 @@ class _Builder:
         found = [
             (badge, index, evidence.span)
             for badge in self.badges
-            for index, evidence in enumerate(self.assessment.claims[badge.index].evidence)
+            for index, evidence in enumerate(self.assessment.claims[badge.index].shown)
             if evidence.source == source.id
         ]
         blocks = tuple(
@@ -235,7 +235,7 @@ class _Builder:
 
     def _quotes(self, badge: Badge) -> Iterator[EvidenceCard]:
         verdict = self.assessment.claims[badge.index]
-        for index, evidence in enumerate(verdict.evidence):
+        for index, evidence in enumerate(verdict.shown):
             span, source = evidence.span, self.assessment.sources.get(evidence.source)
             there = source is not None and span.start < min(span.end, len(source.text))
             line = self.lines.of(source).at(span.start).line if source else None

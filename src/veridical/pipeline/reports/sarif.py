@@ -88,7 +88,7 @@ class _Run:
             "message": {"text": _message(verdict)},
             "locations": [_location(self._answer_uri, region)],
             "relatedLocations": [
-                self._related(evidence, index) for index, evidence in enumerate(verdict.evidence)
+                self._related(evidence, index) for index, evidence in enumerate(verdict.shown)
             ],
             "partialFingerprints": {"veridicalClaim/v1": _fingerprint(verdict)},
             "properties": {

@@ -176,11 +176,11 @@ class _Terminal:
 
     def _evidence_rows(self, verdict: Verdict) -> Iterator[_Row]:
         """Yield the evidence: all of it, or without `verbose` the deciding or nearest piece."""
-        shown = verdict.evidence[: _EVIDENCE_SHOWN if self._verbose else 1]
+        shown = verdict.shown[: _EVIDENCE_SHOWN if self._verbose else 1]
         for evidence in shown:
             yield self._evidence(evidence)
             yield from self._differs(verdict.claim.text, evidence)
-        if self._verbose and (more := len(verdict.evidence) - len(shown)):
+        if self._verbose and (more := len(verdict.shown) - len(shown)):
             yield self._row("", f"and {phrases.count(more, 'more piece')} of evidence")
 
     def _row(self, label: str, value: str, style: str = "") -> _Row:

@@ -6,13 +6,17 @@ import logging
 import socket
 from collections.abc import Iterator
 
+import anyio
 import pytest
 
+from veridical.core.hashing import short_hash
 from veridical.errors import ConfigurationError
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.server import _config, _sinks, run
 from veridical.settings import Settings
+from veridical.telemetry import ClaimsVerified, Event
 from veridical.telemetry.logs import JsonFormatter, TextFormatter
+from veridical.testing import FakeBackend, fake_estimate
 
 pytestmark = pytest.mark.spec("SPEC-08.34")
 
@@ -65,6 +69,37 @@ def test_logs_have_the_format_of_the_settings(style: str, kind: type, port: int)
     with pytest.raises(Listening):
         run(Settings.load(server={"port": port}, telemetry={"logs": style}), listening=stop)
     assert type(logging.getLogger().handlers[-1].formatter) is kind
+
+
+@pytest.mark.parametrize("level", ["info", "debug"])
+def test_logs_have_the_level_of_the_settings(level: str, port: int) -> None:
+    with pytest.raises(Listening):
+        run(Settings.load(server={"port": port}, telemetry={"level": level}), listening=stop)
+    ours = logging.getLogger("veridical.events").isEnabledFor(logging.DEBUG)
+    logging.getLogger("veridical").setLevel(logging.NOTSET)
+    assert ours is (level == "debug")
+    assert not logging.getLogger("openai").isEnabledFor(logging.DEBUG)
+
+
+def test_hashes_of_claims_have_the_key_of_the_settings(caplog: pytest.LogCaptureFixture) -> None:
+    """In the service's events, and in the log of the library."""
+    heard: list[Event] = []
+
+    class Sink:
+        def take(self, event: Event, /) -> None:
+            heard.append(event)
+
+    settings = Settings.load(telemetry={"hash_key": "a key of ours"})
+    backend = FakeBackend(lambda _: fake_estimate(0.02, 0.95))
+    app = create_app(settings, backend=backend, sinks=[Sink()])
+    caplog.set_level(logging.INFO, "veridical.verifier")
+    claim, sources = "It has six lanes.", {"S1": "It has eight lanes."}
+    anyio.run(app.state.service.check, claim, sources)
+    anyio.run(app.state.service.verifier.check, claim, sources)
+    (event,) = [event for event in heard if isinstance(event, ClaimsVerified)]
+    expected = short_hash(claim, "a key of ours")
+    assert [flag.claim_hash for flag in event.flags] == [expected]
+    assert {record.fields["claim_hash"] for record in caplog.records} == {expected}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("otel", [False, True])

@@ -18,12 +18,16 @@ pytest.importorskip("mcp")
 import anyio
 from jsonschema import Draft202012Validator
 from mcp import Client
+from pydantic import SecretStr
 
+from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox
 from veridical.settings import Settings
+from veridical.settings.service_blocks import TelemetrySettings
+from veridical.telemetry import ClaimsVerified, Event
 from veridical.telemetry.prometheus import PrometheusSink
 from veridical.testing import FakeBackend, fake_estimate
 
@@ -358,3 +362,28 @@ CALLS: dict[str, Json] = {
     "audit_trace": {"steps": ["The bridge opened in 1998."], "sources": SOURCES},
     "remember": {"text": "The bridge opened in 1998.", "sources": SOURCES},
 }
+
+
+def test_hashes_of_claims_have_the_key_of_the_settings(tmp_path: Path) -> None:
+    heard: list[Event] = []
+
+    class Sink:
+        def take(self, event: Event, /) -> None:
+            heard.append(event)
+
+    claim = "It has six lanes."
+
+    async def run() -> None:
+        given = settings(tmp_path).model_copy(
+            update={"telemetry": TelemetrySettings(hash_key=SecretStr("a key of ours"))}
+        )
+        toolbox = Toolbox(given, backend=FakeBackend(judge), sinks=[Sink()])
+        await toolbox.check(arguments.Check(answer=claim, sources=SOURCES))
+        await toolbox.verify_claim(
+            arguments.VerifyClaim(claim=claim, sources=SOURCES), lambda *_: None
+        )
+        toolbox.close()
+
+    anyio.run(run)
+    flags = [flag for event in heard if isinstance(event, ClaimsVerified) for flag in event.flags]
+    assert [flag.claim_hash for flag in flags] == [short_hash(claim, "a key of ours")] * 2

@@ -11,13 +11,16 @@ from veridical.core.types import Binding, Claim, Part, Passage, SourceSpan, Span
 from veridical.core.verdicts import Role, Status, Verdict
 from veridical.pipeline.judgement import (
     PooledEstimate,
+    SubclaimScore,
     attach_evidence,
     differing,
     judge_claim,
+    part_verdicts,
     replaced,
+    unread_parts,
 )
 from veridical.pipeline.judgement import worded_as_evidence as worded
-from veridical.pipeline.judgement.quantities import LIMIT, underived
+from veridical.pipeline.judgement.quantities import LIMIT, Replaced, underived
 from veridical.testing import fake_estimate
 
 
@@ -98,17 +101,40 @@ def test_no_more_than_two_quantities_are_put_in(policy: Policy) -> None:
     assert len(found) == LIMIT
 
 
+TANK = "The tank holds 7 litres. It is blue."
+TANK_PARTS = (Part("The tank holds 5 litres.", Span(0, 24)), Part("It is blue.", Span(25, 36)))
+
+
+def of_parts(policy: Policy) -> tuple[Verdict, tuple[Replaced, ...]]:
+    found = verdict(policy, "The tank holds 5 litres. It is blue.", TANK)
+    found = replace(found, claim=replace(found.claim, parts=TANK_PARTS))
+    return found, replaced(found, as_sources({"S1": TANK}))
+
+
 def test_the_part_that_has_the_quantity_is_read(policy: Policy) -> None:
-    evidence = "The tank holds 7 litres. It is blue."
-    whole = "The tank holds 5 litres. It is blue."
-    parts = (
-        Part("The tank holds 5 litres.", Span(0, 24)),
-        Part("It is blue.", Span(25, 36)),
+    found, again = of_parts(policy)
+    assert [(each.text, each.part) for each in again] == [
+        ("The tank holds 7 litres.", TANK_PARTS[0])
+    ]
+    assert unread_parts(found, again) == TANK_PARTS
+    assert unread_parts(found, ()) == ()
+
+
+def test_a_claim_with_another_quantity_names_the_part_that_has_it(policy: Policy) -> None:
+    found, again = of_parts(policy)
+    looks = [SubclaimScore((), PooledEstimate(fake_estimate(0.9))) for _ in TANK_PARTS]
+    parts = part_verdicts(found, looks, policy)
+    other = PooledEstimate(fake_estimate(0.9, 0.05))
+    ruled = differing(found, again, [other], policy, parts)
+    statuses = [part.status for part in ruled.parts]
+    assert (ruled.status, statuses) == (
+        Status.CONTRADICTED,
+        [Status.CONTRADICTED, Status.SUPPORTED],
     )
-    found = verdict(policy, whole, evidence)
-    found = replace(found, claim=replace(found.claim, parts=parts))
-    texts = [each.text for each in replaced(found, as_sources({"S1": evidence}))]
-    assert texts == ["The tank holds 7 litres."]
+    assert ruled.parts[0].p1 == ruled.p1
+    listed = replace(found, parts=parts)
+    assert unread_parts(listed, again) == ()
+    assert differing(listed, again, [other], policy).parts == ruled.parts
 
 
 CLAIM, EVIDENCE = "The wingspan is 34 cm.", "The wingspan is 34 mm in males."

@@ -177,11 +177,11 @@ ELSEWHERE = SourceSpan("S2", TWO.span)
             [TWO],
             "contradicts Two., nearest Three., nearest Two?, nearest One.",
         ),
-        (fake_estimate(0.1), [TWO], "nearest Three., nearest Two?, nearest Two., nearest One."),
+        (fake_estimate(0.1), [TWO], "nearest Three., nearest Two?, nearest One., nearest Two."),
         (
             fake_estimate(0.1),
             [SIX, FIVE, FOUR, THREE],
-            "nearest Three., nearest Four., nearest Six., nearest Five.",
+            "nearest Three., nearest Six., nearest Five., nearest Four.",
         ),
         (fake_estimate(0.1), [], ""),
     ],
@@ -189,12 +189,13 @@ ELSEWHERE = SourceSpan("S2", TWO.span)
 def test_the_nearest_sentences_fill_up_evidence_that_does_not_support(
     policy: Policy, p1: Estimate, focus: list[SourceSpan], shown: str
 ) -> None:
-    nearest = [THREE, ELSEWHERE, TWO, ONE, FOUR]
+    nearest = [THREE, ELSEWHERE, ONE, FOUR, FIVE]  # rules compare three of them
     sources = as_sources({"S1": TEXT, "S2": TEXT.replace(".", "?")})
     passage = Passage("text", tuple(focus)) if focus else None
     judged = verdict(policy, p1, fake_estimate(0.0))
     found = attach_evidence(judged, PooledEstimate(p1, passage), sources, nearest)
     assert ", ".join(f"{each.role.value} {each.text}" for each in found.evidence) == shown
+    assert [each.text for each in found.nearest] == ["Three.", "Two?", "One.", "Four.", "Five."]
 
 
 def test_a_claim_that_was_not_measured_has_no_notes(policy: Policy) -> None:

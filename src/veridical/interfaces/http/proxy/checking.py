@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Generated
 from veridical.core.types import ClaimKind
-from veridical.interfaces.http.limits import OverloadedError
+from veridical.core.verdicts import Status
+from veridical.interfaces.http.limits import Kind, OverloadedError, RequestQueue
 from veridical.interfaces.http.proxy.json_answers import as_paragraphs
 from veridical.orchestrator import (
     FailureKind,
@@ -18,6 +20,9 @@ from veridical.orchestrator import (
     VerificationConfig,
     annotate,
 )
+from veridical.orchestrator.annotation import RULE
+from veridical.orchestrator.phrases import phrases_for
+from veridical.telemetry import Shed, Telemetry, Waited
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -31,16 +36,26 @@ if TYPE_CHECKING:
     from veridical.settings.service_blocks import ProxySettings
 
 MOST_CHARACTERS = 400_000
-"""A longer answer is passed on without a verdict."""
+"""A longer answer gets no verdict."""
 
 TOO_LONG = "too_long"
 UNREADABLE = "unreadable_reply"
+UNREADABLE_REQUEST = "unreadable_request"
 BROKE_OFF = "upstream_broke_off"
+FAILED = "upstream_failed"
 INTERNAL = "internal_error"
 
-_OVERLOADED = ProcessingFailure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
-"""The service turned the check away: no failure, its answers go out unverified instead of late."""
+CHOSEN = frozenset(
+    {
+        UnverifiedReason.DISABLED.value,
+        UnverifiedReason.NOT_WANTED.value,
+        UnverifiedReason.TOO_SHORT.value,
+    }
+)
+"""Reasons that a user or an operator chose: `on_unverified` does not apply to them."""
 
+_OVERLOADED = ProcessingFailure(FailureKind.VERIFIER_ERROR, OverloadedError.__name__)
+"""The service turned the check away: no failure of the verifier."""
 
 UPSTREAM = "upstream"
 """Author of the texts: the model's name is the client's business."""
@@ -60,7 +75,8 @@ class VerifiedChoice:
 
     `number` is which attempt it is, from 1. `reason` is the reason for a missing verdict. `blocked`
     is true if it is to be withheld. `left_out` counts assertions that were not verified, by reason;
-    `cut_off` is true if the text ended at the model's limit on tokens.
+    `cut_off` is true if the text ended at the model's limit on tokens. `waited_s` is how long its
+    check waited for a slot.
     """
 
     text: str = field(repr=False)
@@ -73,6 +89,19 @@ class VerifiedChoice:
     blocked: bool = False
     left_out: Mapping[str, int] | None = None
     cut_off: bool = False
+    waited_s: float = 0.0
+
+    @property
+    def unverified(self) -> bool:
+        """True if it has no verdict, or one on a part of its claims, and nobody chose that."""
+        missing = self.outcome is Outcome.UNDETERMINED and self.reason not in CHOSEN
+        return missing or self.partly_measured
+
+    @property
+    def partly_measured(self) -> bool:
+        """True if some of the checked claims could not be measured."""
+        claims = () if self.report is None else self.report.claims
+        return any(one.checked and one.status is Status.UNDETERMINED for one in claims)
 
     @property
     def flagged(self) -> int | None:
@@ -104,20 +133,29 @@ class VerifiedChoice:
     @property
     def notice(self) -> str:
         """Notice in place of a text that is withheld."""
-        checked = self.report.summary.claims_checked if self.report is not None else 0
-        return (
-            f"This answer was withheld: {len(self.to_mark)} of {checked} checked claims could"
-            " not be confirmed by the sources."
-        )
+        phrases = phrases_for(self.text)
+        if self.report is None or not self.blocked:
+            return phrases.withheld_unverified
+        checked = self.report.summary.claims_checked
+        return phrases.withheld.format(count=len(self.to_mark), checked=checked)
+
+    @property
+    def remark(self) -> str:
+        """Remark behind a text that was not verified."""
+        return f"{RULE}{phrases_for(self.text).unverified}"
 
 
-def undetermined(text: str, reason: str) -> VerifiedChoice:
+def undetermined(text: str, reason: str, waited_s: float = 0.0) -> VerifiedChoice:
     """Return a choice without a verdict, with the reason."""
-    return VerifiedChoice(text, Outcome.UNDETERMINED, reason=reason)
+    return VerifiedChoice(text, Outcome.UNDETERMINED, reason=reason, waited_s=waited_s)
 
 
 class ChoiceVerifier:
-    """Verifier of texts, so many at once; a failure is a reason, never an exception."""
+    """Verifier of texts, so many at once; a failure is a reason, never an exception.
+
+    Other texts wait for a slot, up to the deadline of the proxy. A check has that time once more:
+    with the rest of it, those that waited longest would take slots and not come to an end.
+    """
 
     def __init__(
         self,
@@ -125,14 +163,15 @@ class ChoiceVerifier:
         policy: Policy,
         settings: ProxySettings,
         verification: VerificationConfig,
-        shed: Callable[[], object] = lambda: None,
+        telemetry: Telemetry,
     ) -> None:
         self._verifier = verifier
-        self._shed = shed
+        self._telemetry = telemetry
         self._policy = policy
         self._settings = settings
         self._verification = verification
-        self._running = 0
+        # Answers on their way to a user wait whatever the length of the queue.
+        self._slots = RequestQueue(settings.max_concurrent_checks, waiting=0)
 
     async def judge(
         self,
@@ -141,20 +180,25 @@ class ChoiceVerifier:
         again: Callable[[str, str], Awaitable[UpstreamText]] | None = None,
     ) -> VerifiedChoice:
         """Return the verdict on a text; `again` writes another one, from a text and guidance."""
-        text = said.text
+        text, started = said.text, perf_counter()
         if len(text) > MOST_CHARACTERS:
             return undetermined(text, TOO_LONG)
-        if self._running >= self._settings.max_concurrent_checks:
-            self._shed()
-            return undetermined(text, UnverifiedReason.LOAD.value)
-        self._running += 1
         try:
-            answer = await self._answer(said, asked, again)
+            async with self._slots.slot(Kind.OUTPUT, wait_s=self._settings.deadline_s):
+                waited_s = self._waited(started)
+                answer = await self._answer(said, asked, again)
+        except OverloadedError:
+            self._telemetry.take(Shed("output", "overload"))
+            return undetermined(text, UnverifiedReason.LOAD.value, self._waited(started))
         except Exception as error:  # noqa: BLE001 -- a bug of ours must not cost the answer
             return undetermined(text, f"{INTERNAL}: {type(error).__name__}")
-        finally:
-            self._running -= 1
-        return _judged(answer, asked)
+        return replace(_judged(answer, asked), waited_s=waited_s)
+
+    def _waited(self, started: float) -> float:
+        """Return the seconds of a wait for a slot, and report them."""
+        waited_s = perf_counter() - started
+        self._telemetry.take(Waited("proxy", waited_s))
+        return waited_s
 
     async def _answer(
         self,
@@ -221,6 +265,8 @@ def _judged(answer: ProcessedAnswer, asked: ProxyRequest) -> VerifiedChoice:
     )
     if best.skipped is UnverifiedReason.NO_ANSWER:
         return replace(found, outcome=Outcome.NOTHING_TO_CHECK)
+    if found.reason is None and found.partly_measured:
+        return replace(found, reason=FailureKind.UNDETERMINED.value)
     return found
 
 

@@ -92,10 +92,22 @@ ANSWERS: dict[int | str, dict[str, Any]] = {
                 "description": "How many claims are flagged, if that is known.",
                 "schema": {"type": "integer"},
             },
+            "x-veridical-action": {
+                "description": "passed, flagged, retried or blocked.",
+                "schema": {"type": "string"},
+            },
+            "x-veridical-reason": {
+                "description": "Why there is no verdict, such as load or timeout.",
+                "schema": {"type": "string"},
+            },
         },
     },
     400: {"description": "The field `veridical` is wrong.", "content": _json(_ERROR)},
-    502: {"description": "The upstream cannot be reached.", "content": _json(_ERROR)},
+    502: {
+        "description": "The upstream cannot be reached, or its answer cannot be read and may not"
+        " go out unverified.",
+        "content": _json(_ERROR),
+    },
     503: {"description": "No upstream is configured.", "content": _json(_ERROR)},
     504: {"description": "The upstream does not answer in time.", "content": _json(_ERROR)},
     "default": {"description": "An error of the upstream, as it is."},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, ValidationError
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FIELD = "veridical"
 OnFailure = Literal["pass", "flag", "retry", "block"]
+OnUnverified = Literal["pass", "flag", "block"]
+STRICTNESS: tuple[OnUnverified, ...] = get_args(OnUnverified)
 Role = Literal["system", "tool", "user"]
 
 
@@ -34,7 +36,8 @@ class Options(_Field):
 
     `documents` are the evidence, instead of the messages unless `evidence` names their roles, too.
     `policy` has the keys of the settings' block `policy`. With `verify` off the request is only
-    passed on. With `report` off the claims are left out of the verdict.
+    passed on. With `report` off the claims are left out of the verdict. `on_unverified` can only be
+    stricter than what holds without it.
     """
 
     verify: StrictBool = True
@@ -42,6 +45,7 @@ class Options(_Field):
     evidence: list[Role] | None = None
     policy: PolicySettings | None = None
     on_failure: OnFailure | None = None
+    on_unverified: OnUnverified | None = None
     report: StrictBool | None = None
 
 
@@ -53,6 +57,7 @@ class InForce(_Field):
     roles: frozenset[str]
     policy: dict[str, Any]
     on_failure: OnFailure
+    on_unverified: OnUnverified
     report: bool
 
 
@@ -78,14 +83,30 @@ def read_options(value: object, settings: ProxySettings) -> InForce:
     roles = given.evidence
     if roles is None:
         roles = settings.evidence if texts is None else []
+    on_failure = given.on_failure or settings.on_failure
     return InForce(
         verify=given.verify,
         documents=texts or {},
         roles=frozenset(roles),
         policy={} if given.policy is None else given.policy.model_dump(exclude_unset=True),
-        on_failure=given.on_failure or settings.on_failure,
+        on_failure=on_failure,
+        on_unverified=_at_least(unverified_by(settings, on_failure), given.on_unverified),
         report=settings.report if given.report is None else given.report,
     )
+
+
+def unverified_by(settings: ProxySettings, on_failure: OnFailure | None = None) -> OnUnverified:
+    """Return the action on unverified answers that holds without a request's own."""
+    blocks = (on_failure or settings.on_failure) == "block"
+    return settings.on_unverified or ("block" if blocks else "pass")
+
+
+def _at_least(least: OnUnverified, given: OnUnverified | None) -> OnUnverified:
+    """Return the action that a request asks for; `FieldError` if it would be a laxer one."""
+    if given is not None and STRICTNESS.index(given) < STRICTNESS.index(least):
+        msg = f"{least} holds for this request, which can only be stricter"
+        raise FieldError(msg, "on_unverified")
+    return given or least
 
 
 def _texts(documents: dict[str, str] | list[Document | str]) -> dict[str, str]:

@@ -28,7 +28,10 @@ CUT_OFF = "length"
 
 @dataclass(frozen=True, slots=True)
 class ReplyChoice:
-    """One of several answers: its text ("" for tool calls alone), and the place of that."""
+    """One of several answers: its text ("" for tool calls alone), and the place of that.
+
+    `unread` is true if it has a content that is no text.
+    """
 
     index: int
     text: str = field(repr=False)
@@ -36,6 +39,7 @@ class ReplyChoice:
     content: JsonValue | None
     calls_tools: bool
     cut_off: bool = False
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,10 @@ class UpstreamReply:
     def texts(self) -> dict[int, str]:
         """Texts by the index of their choice."""
         return {choice.index: choice.text for choice in self.choices}
+
+    def unreadable(self, index: int) -> bool:
+        """Return whether a choice has a content that is no text."""
+        return any(choice.unread for choice in self.choices if choice.index == index)
 
     def changed(self, settling: ReplyEdits) -> bytes:
         """Return the reply with marks, with notices for choices withheld, and with the verdict.
@@ -108,7 +116,15 @@ def _choice(text: str, place: JsonValue, number: int) -> ReplyChoice:
         content,
         calls_tools=message is not None and calls_tools(message.value),
         cut_off=place.value.get("finish_reason") == CUT_OFF,
+        unread=message is None or has_other_content(message.value),
     )
+
+
+def has_other_content(message: object) -> bool:
+    """Return whether a message, or a piece of one, has a content that is no text."""
+    if not isinstance(message, dict):
+        return True
+    return not isinstance(message.get("content"), str | None) or bool(message.get("audio"))
 
 
 def calls_tools(message: object) -> bool:

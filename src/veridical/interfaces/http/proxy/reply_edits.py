@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.assessment import Outcome
+from veridical.telemetry import ProxyAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from veridical.interfaces.http.proxy.checking import VerifiedChoice
     from veridical.interfaces.http.proxy.request import ProxyRequest
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 SCHEMA = "veridical.proxy/1"
 OUTCOME_HEADER = "x-veridical-outcome"
 FLAGGED_HEADER = "x-veridical-flagged"
+ACTION_HEADER = "x-veridical-action"
+REASON_HEADER = "x-veridical-reason"
+VERIFIED = "none"
+"""Reason for a missing verdict where there is one."""
 
 WORST_FIRST = (
     Outcome.FLAGGED,
@@ -22,6 +27,7 @@ WORST_FIRST = (
     Outcome.GROUNDED,
     Outcome.NOTHING_TO_CHECK,
 )
+STRICTEST_FIRST = ("blocked", "flagged", "retried", "passed")
 
 
 class ReplyEdits:
@@ -35,14 +41,16 @@ class ReplyEdits:
     ) -> None:
         self._asked = asked
         self._judged = judged
+        options = asked.options
+        blocks = options.on_unverified == "block"
         texts = {index: one for index, one in judged.items() if index not in calling}
-        self._withheld = {index: one for index, one in texts.items() if one.blocked}
-        marks = asked.prose and asked.options.on_failure != "pass"
-        self._marked = {
-            index: one
-            for index, one in texts.items()
-            if marks and one.to_mark and index not in self._withheld
+        self._withheld = {
+            index: one for index, one in texts.items() if one.blocked or (blocks and one.unverified)
         }
+        shown = [each for each in texts.items() if asked.prose and each[0] not in self._withheld]
+        marks, remarks = options.on_failure != "pass", options.on_unverified == "flag"
+        self._marked = {index: one for index, one in shown if marks and one.to_mark}
+        self._remarked = {index: one for index, one in shown if remarks and one.unverified}
 
     @property
     def withheld(self) -> dict[int, str]:
@@ -51,13 +59,48 @@ class ReplyEdits:
 
     @property
     def marked(self) -> dict[int, str]:
-        """Texts with marks at their flagged claims."""
-        return {index: one.marked for index, one in self._marked.items()}
+        """Texts with marks at their flagged claims, or with a remark that they are unverified."""
+        return {
+            index: (one.marked if index in self._marked else one.text) + self._remark(index)
+            for index, one in (self._remarked | self._marked).items()
+        }
 
     @property
     def legends(self) -> dict[int, str]:
         """Remarks to follow texts that have been sent."""
-        return {index: one.legend for index, one in self._marked.items()}
+        return {
+            index: (one.legend if index in self._marked else "") + self._remark(index)
+            for index, one in (self._remarked | self._marked).items()
+        }
+
+    def _remark(self, index: int) -> str:
+        return self._remarked[index].remark if index in self._remarked else ""
+
+    @property
+    def action(self) -> str:
+        """Strictest action on any text of the reply."""
+        actions = set(map(self._action, self._judged))
+        return next(each for each in STRICTEST_FIRST if each in actions)
+
+    @property
+    def reason(self) -> str | None:
+        """Reason for the first missing verdict; None if there is none missing."""
+        return next((one.reason for one in self._judged.values() if one.reason), None)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers with the outcome, the action, and the reason and flagged claims if known."""
+        return verdict_headers(
+            _overall(self._judged.values()),
+            self.action,
+            self.reason,
+            _flagged(self._judged.values()),
+        )
+
+    def answers(self) -> Iterator[ProxyAnswer]:
+        """Return the events of telemetry: one for each text."""
+        for index, one in self._judged.items():
+            yield proxy_answer(self._action(index), one)
 
     @property
     def verdict(self) -> dict[str, Any]:
@@ -66,6 +109,8 @@ class ReplyEdits:
             "schema": SCHEMA,
             "outcome": _overall(self._judged.values()).value,
             "flagged": _flagged(self._judged.values()),
+            "action": self.action,
+            "reason": self.reason,
             "choices": [self._choice(index) for index in sorted(self._judged)],
         }
 
@@ -91,16 +136,37 @@ class ReplyEdits:
     def _action(self, index: int) -> str:
         if index in self._withheld:
             return "blocked"
-        if index in self._marked:
+        if index in self._marked or index in self._remarked:
             return "flagged"
         return "retried" if self._judged[index].number > 1 else "passed"
 
 
-def headers_of(judged: Mapping[int, VerifiedChoice]) -> dict[str, str]:
-    """Return the headers with the outcome, and the number of flagged claims if known."""
-    found = {OUTCOME_HEADER: _overall(judged.values()).value}
-    flagged = _flagged(judged.values())
+def verdict_headers(
+    outcome: Outcome, action: str, reason: str | None, flagged: int | None = None
+) -> dict[str, str]:
+    """Return the headers of a reply: outcome and action, and what else is known."""
+    found = {OUTCOME_HEADER: outcome.value, ACTION_HEADER: action}
+    if reason is not None:
+        found[REASON_HEADER] = _kind(reason)
     return found if flagged is None else found | {FLAGGED_HEADER: str(flagged)}
+
+
+def proxy_answer(action: str, judged: VerifiedChoice) -> ProxyAnswer:
+    """Return the event of a text that left the proxy, or was withheld."""
+    return ProxyAnswer(
+        action=action,
+        reason=_kind(judged.reason or VERIFIED),
+        detail=(judged.reason or "").partition(": ")[2],
+        outcome=judged.outcome.value,
+        flagged=judged.flagged,
+        unverified=judged.unverified,
+        waited_s=judged.waited_s,
+    )
+
+
+def _kind(reason: str) -> str:
+    """Return a reason without its detail, which is the name of a type."""
+    return reason.partition(":")[0]
 
 
 def _overall(judged: Iterable[VerifiedChoice]) -> Outcome:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from veridical.settings.service_blocks import ProxySettings
+
+
+_MODEL = re.compile(r"[\w.:/@+-]{1,100}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ def is_prose(written_as: object) -> bool:
 class ProxyRequest:
     """One request, without our own field.
 
-    `question` is the user's last text, `sources` is the evidence by id.
+    `question` is the user's last text, `sources` is the evidence by id, `model` is the name of the
+    model if it looks like one.
     """
 
     text: str = field(repr=False)
@@ -66,6 +71,7 @@ class ProxyRequest:
     turns: Turns
     sources: dict[str, str] = field(repr=False)
     question: str | None = field(repr=False)
+    model: str | None = None
 
     @property
     def prose(self) -> bool:
@@ -109,13 +115,15 @@ def read(
         msg = "the field stands there twice"
         raise FieldError(msg)
     options = read_options(ours[0].value if ours else None, settings)
-    turns = turns_of({place.key: place.value for place in places})
+    values = {place.key: place.value for place in places}
+    turns, model = turns_of(values), values.get("model")
     return ProxyRequest(
         _forwarded(text, places, ours),
         options,
         turns,
         options.documents | sources_of(turns.messages, options.roles),
         question_of(turns.messages),
+        model if isinstance(model, str) and _MODEL.fullmatch(model) else None,
     )
 
 

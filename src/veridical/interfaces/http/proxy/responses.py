@@ -24,7 +24,13 @@ from veridical.interfaces.http.proxy.json_places import (
 from veridical.interfaces.http.proxy.options import FIELD
 from veridical.interfaces.http.proxy.replies import dumped, encoded
 from veridical.interfaces.http.proxy.request import Turns, is_prose
-from veridical.interfaces.http.proxy.streams import EventSplitter, data_of, read_data
+from veridical.interfaces.http.proxy.streams import (
+    DONE,
+    EventSplitter,
+    data_of,
+    error_event,
+    read_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -52,6 +58,10 @@ _OPENING = frozenset({"response.created", "response.queued", "response.in_progre
 _ENDING = frozenset({"response.completed", "response.incomplete"})
 _FAILING = frozenset({"response.failed", "error"})
 _OUR_ID = "msg_veridical"
+_WITHHELD = error_event(
+    "the answer is withheld, and the end of its stream cannot be read", "withheld"
+)
+"""End of a stream whose answer is withheld, and which has no place for a notice."""
 
 
 # --- requests --------------------------------------------------------------------------------
@@ -106,6 +116,11 @@ class _Output:
     def said(self) -> str:
         return "".join(part.value["text"] for part in self.parts)
 
+    @property
+    def has_other_content(self) -> bool:
+        """True if a message has a part that is neither text nor a refusal."""
+        return any(map(_is_other_content, _said_parts(self.place.value)))
+
     def edits(self, settling: ReplyEdits, *, sent: bool) -> Iterator[Edit]:
         """Yield the edits that put marks and notices in; `sent` texts stay as they are."""
         said = None
@@ -154,7 +169,22 @@ def _parts(text: str, output: JsonValue) -> Iterator[JsonValue]:
 
 
 def _is_text(part: JsonValue) -> bool:
-    return _kind(part.value) == "output_text" and isinstance(part.value.get("text"), str)
+    return _holds_text(part.value)
+
+
+def _holds_text(part: Any) -> bool:  # noqa: ANN401 -- JSON
+    return _kind(part) == "output_text" and isinstance(part.get("text"), str)
+
+
+def _is_other_content(part: object) -> bool:
+    return not (_holds_text(part) or _kind(part) == "refusal")
+
+
+def _said_parts(output: object) -> Iterator[Any]:
+    """Return the parts of the messages of an output."""
+    for item in output if isinstance(output, list) else ():
+        content = item.get("content") if _kind(item) == "message" else None
+        yield from content if isinstance(content, list) else ()
 
 
 def _is_cut_off(details: object) -> bool:
@@ -187,6 +217,10 @@ class ResponseReply:
         """Index of the answer, if it calls tools."""
         return frozenset({ONLY} if self.output.calls_tools else ())
 
+    def unreadable(self, index: int) -> bool:  # noqa: ARG002 -- there is only one
+        """Return whether a part of the answer is no text."""
+        return self.output.has_other_content
+
     def changed(self, settling: ReplyEdits) -> bytes:
         """Return the reply with marks or a notice, and with the verdict; else as it came."""
         return encoded(edited(self.output.text, self.output.edits(settling, sent=False)))
@@ -217,25 +251,41 @@ class ResponseTranscript:
     calling: set[int] = field(default_factory=set)
     cut_off: set[int] = field(default_factory=set)
     failed: bool = False
+    other_content: bool = False
 
     def note(self, data: bytes) -> None:
-        """Note the data of an event; unreadable data are nothing to verify."""
+        """Note the data of an event; unreadable data may be a part of the answer."""
         event = read_data(data)
         if event is None:
+            self.other_content = self.other_content or data.strip() not in {b"", DONE}
             return
         kind = _kind(event)
         self.failed = self.failed or kind in _FAILING or bool(event.get("error"))
         if kind == "response.output_item.added" and _calls_tools(event.get("item")):
             self.calling.add(ONLY)
         response = event.get("response")
-        if isinstance(response, dict) and _is_cut_off(response.get("incomplete_details")):
-            self.cut_off.add(ONLY)
+        if isinstance(response, dict):
+            self._note_response(response, ended=kind in _ENDING)
         # Some services leave the indices out; parts come one after the other.
         place = f"{event.get('item_id')} {event.get('content_index', 0)}"
         if kind == "response.output_text.delta" and isinstance(event.get("delta"), str):
             self.texts[place].append(event["delta"])
         elif kind == "response.output_text.done" and isinstance(event.get("text"), str):
             self.texts[place] = [event["text"]]
+
+    def _note_response(self, response: Mapping[str, Any], *, ended: bool) -> None:
+        """Note the response as a whole: clients read the text from the last one."""
+        if _is_cut_off(response.get("incomplete_details")):
+            self.cut_off.add(ONLY)
+        parts = list(_said_parts(response.get("output"))) if ended else []
+        self.other_content = self.other_content or any(map(_is_other_content, parts))
+        said = [part["text"] for part in parts if _holds_text(part)]
+        if said:
+            self.texts = defaultdict(list, {"": said})
+
+    def unreadable(self, index: int) -> bool:  # noqa: ARG002 -- there is only one
+        """Return whether a part of the answer is no text."""
+        return self.other_content
 
     def whole(self) -> dict[int, str]:
         """Return the text of the answer, if there is one."""
@@ -261,7 +311,8 @@ class ResponseTranscript:
         try:
             return _closing(first, settling) + b"".join(rest)
         except (ValueError, RecursionError, TypeError):
-            return end  # nothing that a verdict could be put into
+            # Nothing that a verdict could be put into.
+            return _WITHHELD if settling.withheld else end
 
 
 def _closing(event: bytes, settling: ReplyEdits) -> bytes:
@@ -269,7 +320,7 @@ def _closing(event: bytes, settling: ReplyEdits) -> bytes:
     response = member(text, 0, "response")
     output = None if response is None else _read_output(text, response.start)
     if output is None:
-        return event
+        return _WITHHELD if settling.withheld else event
     edits = list(output.edits(settling, sent=True))
     withheld = ONLY in settling.withheld
     said = settling.withheld.get(ONLY) or settling.legends.get(ONLY)

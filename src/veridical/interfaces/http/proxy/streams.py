@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.interfaces.http.proxy.options import FIELD
-from veridical.interfaces.http.proxy.replies import CUT_OFF, calls_tools, dumped
+from veridical.interfaces.http.proxy.replies import CUT_OFF, calls_tools, dumped, has_other_content
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 
-    from httpx2 import Response
-
     from veridical.interfaces.http.proxy.reply_edits import ReplyEdits
+    from veridical.interfaces.http.proxy.upstream import UpstreamResponse
 
 _END = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _LINE = re.compile(rb"\r\n|\n|\r")
 DONE = b"[DONE]"
+EVERY = -1
+"""Index that stands for all choices of a stream."""
 
 
 class EventSplitter:
@@ -72,8 +73,12 @@ class ReplyStream(Protocol):
     cut_off: set[int]
     failed: bool
 
+    def unreadable(self, index: int) -> bool:
+        """Return whether a choice may have a content that is no text."""
+        ...
+
     def note(self, data: bytes) -> None:
-        """Note the data of an event; unreadable data are nothing to verify."""
+        """Note the data of an event; unreadable data may be a part of any choice."""
         ...
 
     def whole(self) -> dict[int, str]:
@@ -100,13 +105,15 @@ class ChatReplyStream:
     texts: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list), repr=False)
     calling: set[int] = field(default_factory=set)
     cut_off: set[int] = field(default_factory=set)
+    unread: set[int] = field(default_factory=set)
     head: dict[str, Any] = field(default_factory=dict, repr=False)
     failed: bool = False
 
     def note(self, data: bytes) -> None:
-        """Note the data of an event; unreadable data are nothing to verify."""
+        """Note the data of an event; unreadable data may be a part of any choice."""
         chunk = read_data(data)
-        if chunk is None:
+        if chunk is None or not isinstance(chunk.get("choices", []), list):
+            self.unread |= {EVERY} if data.strip() not in {b"", DONE} else set()
             return
         self.failed = self.failed or bool(chunk.get("error"))
         if not self.head and "id" in chunk:
@@ -118,10 +125,17 @@ class ChatReplyStream:
     def _note_choice(self, choice: Mapping[str, Any], number: int) -> None:
         index, delta = choice.get("index", number), choice.get("delta")
         said = delta.get("content") if isinstance(delta, dict) else None
+        other = {"text", "message"} & choice.keys() if delta is None else has_other_content(delta)
+        if other or not isinstance(index, int):
+            self.unread.add(index if isinstance(index, int) else EVERY)
         if isinstance(index, int):
             self.texts[index] += [said] if isinstance(said, str) else []
             self.calling |= {index} if calls_tools(delta) else set()
             self.cut_off |= {index} if choice.get("finish_reason") == CUT_OFF else set()
+
+    def unreadable(self, index: int) -> bool:
+        """Return whether a choice may have a content that is no text, or none came at all."""
+        return not self.texts or bool({index, EVERY} & self.unread)
 
     def whole(self) -> dict[int, str]:
         """Return the texts."""
@@ -186,7 +200,7 @@ def _without(event: bytes, hidden: Collection[int]) -> bytes:
     """Return an event without these choices; b"" if nothing is left, or it cannot be read."""
     data = data_of(event)
     chunk = read_data(data)
-    if chunk is None:
+    if chunk is None or not isinstance(chunk.get("choices"), list):
         return b"" if data else event
     choices = _choices(chunk)
     left = [choice for number, choice in enumerate(choices) if _index(choice, number) not in hidden]
@@ -219,7 +233,7 @@ class BufferedStream:
         events = self.transcript.closing(settling, self.end)
         return b"\n\n" + events if self.loose and events else events
 
-    async def listen(self, reply: Response) -> AsyncIterator[bytes]:
+    async def listen(self, reply: UpstreamResponse) -> AsyncIterator[bytes]:
         """Return its events as they come, except for the one that ends it."""
         import httpx2
 
@@ -243,6 +257,7 @@ class BufferedStream:
                 self.transcript.note(data_of(rest))
         except httpx2.HTTPError:
             self.broke_off = True
+            reply.span.failed("upstream_broke_off")
         finally:
             await reply.aclose()
 

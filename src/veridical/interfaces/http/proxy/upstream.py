@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from veridical.errors import MissingExtraError
 from veridical.pipeline.inference.clients import ensure_url, tls
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
 
     from httpx2 import AsyncClient, Headers, Response
 
     from veridical.settings.service_blocks import ProxySettings
+    from veridical.telemetry import Span, Telemetry
+    from veridical.telemetry.spans import Attributes
 
 SENT = frozenset(
     {
@@ -23,6 +27,8 @@ SENT = frozenset(
         "openai-beta",
         "openai-organization",
         "openai-project",
+        "traceparent",
+        "tracestate",
         "user-agent",
         "x-request-id",
     }
@@ -51,17 +57,56 @@ class UpstreamError(Exception):
         self.message = message
 
 
+@dataclass(frozen=True, slots=True)
+class UpstreamResponse:
+    """Response of the upstream; the span of its request ends when it is closed."""
+
+    response: Response
+    span: Span
+
+    @property
+    def status_code(self) -> int:
+        """Status code."""
+        return self.response.status_code
+
+    @property
+    def is_success(self) -> bool:
+        """True if the status code is not that of an error."""
+        return self.response.is_success
+
+    @property
+    def headers(self) -> Headers:
+        """Headers."""
+        return self.response.headers
+
+    async def aread(self) -> bytes:
+        """Return the body."""
+        return await self.response.aread()
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Return the body in pieces, as they come."""
+        return self.response.aiter_bytes()
+
+    async def aclose(self) -> None:
+        """Close the response, and end its span."""
+        try:
+            await self.response.aclose()
+        finally:
+            self.span.end()
+
+
 class Upstream:
     """Client of the upstream. It sends its `api_key`, else, if allowed, the client's own."""
 
-    def __init__(self, settings: ProxySettings) -> None:
+    def __init__(self, settings: ProxySettings, telemetry: Telemetry) -> None:
+        self._telemetry = telemetry
         url = settings.upstream_url
         self._url = None if url is None else ensure_url(url, example="http://127.0.0.1:8080/v1")
         self._key = settings.api_key
         self._timeout_s = settings.timeout_s
         self._client: AsyncClient | None = None
 
-    async def send(
+    async def send(  # noqa: PLR0913 -- the parts of a request
         self,
         method: str,
         path: str,
@@ -69,26 +114,46 @@ class Upstream:
         body: bytes = b"",
         *,
         authorization: bool,
-    ) -> Response:
+        model: str | None = None,
+    ) -> UpstreamResponse:
         """Return the reply, its body still to be read, and to be closed.
 
-        `authorization` is true if the client's own key may go on.
-
-        `UpstreamError` if there is none.
+        `authorization` is true if the client's own key may go on. `model` names the model of a
+        generation for its span. `UpstreamError` if there is none.
         """
-        import httpx2
-
         if self._url is None:
             msg = "there is no upstream: set proxy.upstream_url"
             raise UpstreamError(503, "proxy_not_configured", msg)
+        span = self._begin(method, path, model)
+        try:
+            kept = self._headers(headers, span.headers(), own=authorization)
+            reply = await self._reply(method, self._url + path, kept, body)
+        except BaseException as error:
+            span.failed(error.code if isinstance(error, UpstreamError) else type(error).__name__)
+            span.end()
+            raise
+        if reply.is_error:
+            span.failed(str(reply.status_code))
+        return UpstreamResponse(reply, span)
+
+    def _begin(self, method: str, path: str, model: str | None) -> Span:
+        """Return the span of a request: of a generation, except for lists of models."""
+        route, url = path.partition("?")[0], urlsplit(self._url or "")
+        said: Attributes = {"http.request.method": method, "server.address": url.hostname or ""}
+        if method == "GET":
+            return self._telemetry.begin(f"{method} {route}", "client", said)
+        said |= {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai"}
+        said |= {} if model is None else {"gen_ai.request.model": model}
+        return self._telemetry.begin(f"chat {model}" if model else "chat", "client", said)
+
+    async def _reply(
+        self, method: str, url: str, headers: dict[bytes, bytes], body: bytes
+    ) -> Response:
+        import httpx2
+
         client = self._opened()
         try:
-            request = client.build_request(
-                method,
-                self._url + path,
-                headers=self._headers(headers, authorization),
-                content=body or None,
-            )
+            request = client.build_request(method, url, headers=headers, content=body or None)
             reply = await client.send(request, stream=True)
         except httpx2.TimeoutException:
             msg = "the upstream did not answer in time"
@@ -122,11 +187,16 @@ class Upstream:
             )
         return self._client
 
-    def _headers(self, given: Mapping[str, str], own: bool) -> dict[bytes, bytes]:  # noqa: FBT001 -- see `send`
+    def _headers(
+        self, given: Mapping[str, str], trace: Mapping[str, str], *, own: bool
+    ) -> dict[bytes, bytes]:
         # Bodies are read and added to: they should not come compressed.
         kept = {"accept-encoding": b"identity"}
         wanted = SENT | ({"authorization"} if own else frozenset())
         kept |= {name: given[name].encode(BYTES) for name in wanted if name in given}
+        if trace:  # else the client's own goes on
+            kept.pop("tracestate", None)
+            kept |= {name: value.encode(BYTES) for name, value in trace.items()}
         if self._key is not None:
             kept["authorization"] = f"Bearer {self._key.get_secret_value()}".encode()
         return {name.encode(): value for name, value in kept.items()}

@@ -37,7 +37,7 @@ def start() -> Iterator[Callable[..., str]]:
             if upstream is not None:
                 more["upstream_url"] = stack.enter_context(serving(upstream.app())) + "/v1"
             forward = more.pop("forward_authorization", True)
-            said = more.pop("settings", None)
+            said, telemetry = more.pop("settings", None), more.pop("telemetry", None)
             settings: Settings | ProxySettings = ProxySettings(**more)
             if said is not None:
                 settings = Settings.model_validate({**said, "proxy": more})
@@ -48,6 +48,7 @@ def start() -> Iterator[Callable[..., str]]:
                 verifier or Verifier(FakeBackend(judge)),
                 settings,
                 forward_authorization=forward,
+                telemetry=telemetry,
             )
             app.include_router(router)
             return stack.enter_context(serving(app)) + "/v1"

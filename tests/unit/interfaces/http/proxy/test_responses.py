@@ -124,7 +124,7 @@ def post(url: str, **more: Value) -> httpx2.Response:
 
 def test_an_answer_comes_with_its_verdict(start: Start) -> None:
     upstream = Upstream([reply(message(WRONG))])
-    found = ask(start(upstream))
+    found = ask(start(upstream, on_failure="pass"))
     assert found.output_text == WRONG
     assert (found.veridical["outcome"], found.veridical["flagged"]) == ("flagged", 1)
     (choice,) = found.veridical["choices"]
@@ -299,7 +299,7 @@ def final(events: Value) -> tuple[str, Any]:
 
 def test_a_stream_is_passed_on_as_it_is_with_the_verdict_in_its_last_event(start: Start) -> None:
     sent = stream(WRONG)
-    back = post(start(Upstream([sent])), stream=True).content
+    back = post(start(Upstream([sent]), on_failure="pass"), stream=True).content
     assert back.startswith(b"".join(sent[:-1]))
     last = back[len(b"".join(sent[:-1])) :]
     end = sent[-1].index(b'"incomplete_details": null') + len(b'"incomplete_details": null')
@@ -308,7 +308,7 @@ def test_a_stream_is_passed_on_as_it_is_with_the_verdict_in_its_last_event(start
 
 
 def test_the_official_client_reads_the_stream_and_the_verdict(start: Start) -> None:
-    text, last = final(ask(start(Upstream([stream(WRONG)])), stream=True))
+    text, last = final(ask(start(Upstream([stream(WRONG)]), on_failure="pass"), stream=True))
     assert (text, last.type) == (f"{WRONG} ", "response.completed")
     assert last.response.veridical["outcome"] == "flagged"
     assert last.response.output_text == WRONG

@@ -15,13 +15,15 @@ pytest.importorskip("fastapi")
 import httpx2
 
 from _upstream import Upstream
-from veridical.interfaces.http.proxy import router
+from veridical.interfaces.http.proxy import exchange
 from veridical.interfaces.http.proxy.streams import (
     BufferedStream,
     ChatReplyStream,
     EventSplitter,
     data_of,
 )
+from veridical.interfaces.http.proxy.upstream import UpstreamResponse
+from veridical.telemetry import Span
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -109,7 +111,8 @@ def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
 
     async def listen() -> tuple[bytes, bytes]:
         heard = BufferedStream()
-        events = [event async for event in heard.listen(httpx2.Response(200, content=sent()))]
+        reply = UpstreamResponse(httpx2.Response(200, content=sent()), Span())
+        events = [event async for event in heard.listen(reply)]
         return b"".join(events), heard.end
 
     return asyncio.run(listen())
@@ -187,7 +190,7 @@ class Slow:
 
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
-    monkeypatch.setattr(router, "ALIVE_S", 0.02)
+    monkeypatch.setattr(exchange, "ALIVE_S", 0.02)
     return Slow()
 
 
@@ -196,7 +199,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
 def test_a_stream_is_not_silent_while_its_verdict_is_made_up(
     start: Callable[..., str], slow: Slow, on_failure: str, ended: bytes
 ) -> None:
-    url = start(Upstream([[SAID + ended]]), slow, on_failure=on_failure)
+    upstream = Upstream([[SAID + ended]])
+    url = start(upstream, slow, on_failure=on_failure, on_unverified="pass")
     body, back = {"messages": MESSAGES, "stream": True}, b""
     with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
         for data in reply.iter_bytes():
