@@ -126,27 +126,26 @@ def test_the_settings_put_the_cache_into_the_database(new_url: NewUrl) -> None:
 # --- reports ---------------------------------------------------------------------------------
 
 
-def test_a_report_is_had_again_by_whoever_asked_for_it(store: Store) -> None:
+def test_a_report_is_had_again_while_it_is_kept(store: Store) -> None:
     ReportTable(store, most=9, kept_s=60.0).put("r1", "app", b"\0data")
     table = ReportTable(store, most=9, kept_s=60.0)
-    assert table.get("r1", "app") == b"\0data"
-    assert table.get("r1", "other") is None
-    assert table.get("r2", "app") is None
-    assert ReportTable(store, most=9, kept_s=1e-9).get("r1", "app") is None
+    assert table.get("r1") == b"\0data"
+    assert table.get("r2") is None
+    assert ReportTable(store, most=9, kept_s=1e-9).get("r1") is None
 
 
 def test_reports_that_are_too_old_or_too_many_go(store: Store) -> None:
     table = ReportTable(store, most=2, kept_s=60.0)
     for number in range(4):
         table.put(f"r{number}", "app", b"data")
-    assert [bool(table.get(f"r{number}", "app")) for number in range(4)] == [
+    assert [bool(table.get(f"r{number}")) for number in range(4)] == [
         False,
         False,
         True,
         True,
     ]
     ReportTable(store, most=2, kept_s=1e-9).put("r9", "app", b"data")
-    assert table.get("r3", "app") is None
+    assert table.get("r3") is None
 
 
 # --- migrations ------------------------------------------------------------------------------
@@ -204,6 +203,7 @@ def a_row(table: Table) -> dict[str, object]:
         "source": "text",
         "target": "text",
         "parent": None,
+        "project": "default",
         "valid_from": None,
         "valid_to": None,
         "retracted": None,

@@ -128,6 +128,12 @@ def test_the_newest_revision_is_the_one_that_is_looked_for() -> None:
     assert ScriptDirectory(str(migrate.FOLDER)).get_current_head() == migrate.HEAD
 
 
+EARLIER_ROW = """
+INSERT INTO feedback (created, report, claim, claim_hash, backend, model, estimator, status,
+    support_threshold, contradiction_threshold, "right")
+VALUES ('2026-01-02 03:04:05', 'r1', 'c1', '0', 'embedded', 'm', 'cross_encoder', 'supported',
+    0.7, 0.5, true)
+"""
 REVISIONS = [script.revision for script in ScriptDirectory(str(migrate.FOLDER)).walk_revisions()]
 
 
@@ -139,7 +145,8 @@ def test_a_database_of_an_earlier_version_keeps_its_data(
     with monkeypatch.context() as patch:
         patch.setattr(migrate, "HEAD", revision)
         old = Store(url)
-        FeedbackTable(old).put(row())
+        with old.write() as connection:
+            connection.execute(text(EARLIER_ROW))
         old.close()
     assert revision_of(Store(url)) == migrate.HEAD
     assert [one["claim"] for one in FeedbackTable(Store(url)).rows()] == ["c1"]

@@ -76,6 +76,12 @@ def test_a_fact_is_added_listed_found_shown_and_retracted() -> None:
     assert document("list", "--all")["facts"][0]["retracted"]
     assert "No facts" in run("list").stdout
     assert "Retracted 0 facts" in run("retract", key).stdout
+    assert document("delete", key) == {
+        "schema": "veridical.deleted/1",
+        "deleted": key,
+        "retracted": [],
+    }
+    assert document("list", "--all")["facts"] == []
 
 
 @pytest.mark.spec("SPEC-08.16", "SPEC-08.18")

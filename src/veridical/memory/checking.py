@@ -15,7 +15,8 @@ from veridical.memory.gate import GateResult
 from veridical.memory.rows import entity_key, to_fact, words
 from veridical.pipeline.judgement.contradictions import content_words
 from veridical.store.database import within
-from veridical.store.memory import DEPENDS_ON, Filter
+from veridical.store.memory import Filter
+from veridical.store.memory_tables import DEPENDS_ON
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

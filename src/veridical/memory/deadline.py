@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
+from veridical.core.projects import project_in_force, within_project
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -95,7 +97,8 @@ class DeadlineRunner:
 
 
 def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float) -> T:
-    future = asyncio.run_coroutine_threadsafe(_within(call, due), loop.loop)
+    project = project_in_force()  # the loop's thread has another context
+    future = asyncio.run_coroutine_threadsafe(_within(call, due, project), loop.loop)
     try:
         return future.result(max(due - perf_counter(), 0.0))
     except TimeoutError:
@@ -108,9 +111,9 @@ def _result(call: Callable[[], Coroutine[Any, Any, T]], loop: _Loop, due: float)
     raise DeadlineError
 
 
-async def _within(call: Callable[[], Coroutine[Any, Any, T]], due: float) -> T:
-    """Run the call with the remaining time as its cancellation scope."""
-    with anyio.move_on_after(max(due - perf_counter(), 0.0)):
+async def _within(call: Callable[[], Coroutine[Any, Any, T]], due: float, project: str | None) -> T:
+    """Run the call for a project, with the remaining time as its cancellation scope."""
+    with within_project(project), anyio.move_on_after(max(due - perf_counter(), 0.0)):
         return await call()
     raise DeadlineError
 

@@ -34,6 +34,12 @@ def facts_document(facts: Iterable[Fact]) -> Document:
     return {"schema": "veridical.facts/1", "facts": [fact_document(fact) for fact in facts]}
 
 
+def deleted_document(fact_id: str, retracted: Iterable[Fact]) -> Document:
+    """Return the deletion of a fact as `veridical.deleted/1`, with its dependents."""
+    rows = [fact_document(fact) for fact in retracted]
+    return {"schema": "veridical.deleted/1", "deleted": fact_id, "retracted": rows}
+
+
 def matches_document(matches: Iterable[Match]) -> Document:
     """Return facts as `veridical.facts/1`, each with its `similarity`: cosine, -1 to 1."""
     rows = [fact_document(each.fact) | {"similarity": each.similarity} for each in matches]

@@ -21,8 +21,9 @@ from veridical.memory.values import (
     Tier,
 )
 from veridical.memory.waiting import STORE_LOCKED
-from veridical.store.memory import DEPENDS_ON, Filter, MemoryTables, NewFact
+from veridical.store.memory import Filter, MemoryTables, NewFact
 from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
+from veridical.store.memory_tables import DEPENDS_ON
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,9 +1,11 @@
-"""Memory of facts: the public interface to remember, search, link and retract them."""
+"""Memory of facts: the public interface to remember, search, link, retract and delete them."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from contextlib import suppress
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -16,15 +18,13 @@ from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
 from veridical.memory.checking import Checker, no_fact
-from veridical.memory.decision import FactState
+from veridical.memory.fact_filter import fact_filter
 from veridical.memory.fact_writer import FactWriter
 from veridical.memory.gate import TIMEOUT_S
 from veridical.memory.queue_worker import drain
 from veridical.memory.rows import (
     as_tier,
     ensure_storable,
-    entity_key,
-    in_utc,
     statement,
     to_fact,
     to_link,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import EmbeddingModel
     from veridical.core.sources import Sources
-    from veridical.memory.decision import GateDecision
+    from veridical.memory.decision import FactState, GateDecision
     from veridical.memory.gate import MemoryGate
     from veridical.memory.rows import Entity
     from veridical.memory.semantic import Semantic
@@ -63,8 +63,6 @@ LOCK_SHARE = 0.25
 
 LOCK_GRACE_S = 0.05
 """Seconds that a call waits to write down facts that waited for the lock."""
-
-_REMEMBERED = tuple(state for state in FactState if state is not FactState.QUEUED)
 
 
 class Memory:
@@ -88,7 +86,6 @@ class Memory:
         embeddings: EmbeddingModel | None = None,
     ) -> None:
         opened = store if isinstance(store, Store) else Store(store)
-        self._store = opened
         self._closing: list[Callable[[], object]] = []
         if gate is not None:
             self.on_close(gate.close)
@@ -100,16 +97,33 @@ class Memory:
             self.on_close(self._semantic.close)
         if opened is not store:
             self.on_close(opened.close)
-        self._facts = MemoryTables(opened)
-        self._queue = MemoryQueue(opened)
-        self._checker = Checker(self._facts, gate)
-        self._waiting = Waiting(opened.beside)
+        self._gate = gate
+        self._bind(opened)
+
+    def _bind(self, store: Store) -> None:
+        """Read and write the facts of the store's project."""
+        self._store = store
+        self._facts = MemoryTables(store)
+        self._queue = MemoryQueue(store)
+        self._checker = Checker(self._facts, self._gate)
+        self._semantic = self._semantic and self._semantic.of(store)
+        self._waiting = Waiting(store.beside)
         self._admission = FactWriter(self._facts, self._queue, self._checker, self._waiting)
+
+    def of(self, project: str) -> Memory:
+        """Return the memory of another project in the same database, with the same gate.
+
+        Closing it closes nothing: the gate and the database are those of this one.
+        """
+        other = copy(self)
+        other._bind(self._store.of(project))  # noqa: SLF001 -- its own copy
+        other._closing = []  # noqa: SLF001 -- see above
+        return other
 
     @property
     def gate(self) -> MemoryGate | None:
         """Gate that verifies facts; None if it is off."""
-        return self._checker.gate
+        return self._gate
 
     def __enter__(self) -> Self:
         return self
@@ -250,7 +264,7 @@ class Memory:
         sought = [] if text is None else words(text)
         if text is not None and not sought:
             return []
-        wanted = _filter(
+        wanted = fact_filter(
             entities=entities,
             source=source,
             relation=relation,
@@ -278,7 +292,7 @@ class Memory:
         if self._semantic is None:
             msg = "the memory has no embedding model"
             raise ConfigurationError(msg, hint="Set embeddings.model, or pass embeddings=...")
-        near = self._semantic.nearest(text, _filter(entities=entities, limit=limit))
+        near = self._semantic.nearest(text, fact_filter(entities=entities, limit=limit))
         found = self._facts.find(Filter(ids=[key for key, _ in near], limit=max(len(near), 1)))
         facts = {row["id"]: to_fact(row) for row in found}
         return [Match(facts[key], alike) for key, alike in near if key in facts]
@@ -300,6 +314,16 @@ class Memory:
         """Retract a fact and all its dependents; return the facts retracted by this call."""
         self.get(fact_id)
         ids = self._facts.retract(fact_id, datetime.now(UTC))
+        found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
+        return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
+
+    def delete(self, fact_id: str) -> list[Fact]:
+        """Delete a fact for good, and retract its dependents; return these.
+
+        Its text goes, and so do the texts of its sources that no other fact has.
+        """
+        self.get(fact_id)
+        ids = self._facts.delete(fact_id, datetime.now(UTC))
         found = self._facts.find(Filter(ids=ids, limit=max(len(ids), 1)))
         return sorted(map(to_fact, found), key=lambda fact: ids.index(fact.id))
 
@@ -363,35 +387,13 @@ class Memory:
         ]
         return [*locked_out, *(to_pending(row) for row in self._queue.rows())]
 
+    def queued_by_project(self) -> dict[str, int]:
+        """Return the numbers of facts that wait in all projects, for a worker of them all."""
+        found = Counter(self._queue.counts())
+        for project in self._store.beside_projects():
+            found[project] += len(list(self.of(project)._waiting.rows()))  # noqa: SLF001 -- its own copy
+        return dict(+found)
+
     def rejections(self, *, limit: int = 100) -> list[FactRejection]:
         """Return the rejections, the newest first: hashes and figures, no text."""
         return [to_rejection(row) for row in self._queue.rejections(limit)]
-
-
-def _filter(  # noqa: PLR0913 -- those of `Memory.facts`
-    *,
-    entities: str | Iterable[str],
-    limit: int,
-    source: str | None = None,
-    relation: str | None = None,
-    tier: str | None = None,
-    states: Iterable[FactState] | None = None,
-    at: datetime | None = None,
-    everything: bool = False,
-) -> Filter:
-    if limit < 1:
-        msg = "the limit has to be 1 or more"
-        raise InputError(msg, hint="100 is the default")
-    names = [entities] if isinstance(entities, str) else list(entities)
-    wanted = Filter(
-        entities=tuple(dict.fromkeys(map(entity_key, names))),
-        source=source,
-        relation=relation,
-        tier=None if tier is None else as_tier(tier).value,
-        states=None if states is None else [FactState(state).value for state in states],
-        limit=limit,
-    )
-    if everything:
-        return wanted
-    shown = [state.value for state in _REMEMBERED] if wanted.states is None else wanted.states
-    return replace(wanted, states=shown, at=in_utc(at) or datetime.now(UTC), retracted=False)

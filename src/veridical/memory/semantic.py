@@ -8,6 +8,7 @@ milliseconds, far less than computing their vectors.
 from __future__ import annotations
 
 import logging
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,12 @@ class Semantic:
         info = model.info
         self._name = f"{info.name}:{info.model}:{short_hash(fingerprint_of(model))}"
         self._loops = DeadlineRunner()
+
+    def of(self, store: Store) -> Semantic:
+        """Return the search over the facts of another project, with the same model."""
+        other = copy(self)
+        other._table = VectorTable(store)  # noqa: SLF001 -- its own copy
+        return other
 
     def close(self) -> None:
         """Stop the thread of the model's calls."""

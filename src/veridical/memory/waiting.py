@@ -16,7 +16,8 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import StoreError, StoreLockedError
-from veridical.store.memory import DEPENDS_ON, NewFact
+from veridical.store.memory import NewFact
+from veridical.store.memory_tables import DEPENDS_ON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,8 @@ class Waiting:
         path = self._folder / f"{time_ns()}-{new.fact['id']}.json"
         draft = path.with_suffix(".tmp")
         try:
-            self._folder.mkdir(mode=0o700, exist_ok=True)
+            for folder in (self._folder.parent, self._folder):
+                folder.mkdir(mode=0o700, exist_ok=True)
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
                 json.dump(_to_document(new), out)
                 out.flush()

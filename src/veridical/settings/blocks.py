@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from veridical.core.policy import FailOn, Mode  # noqa: TC001 -- pydantic reads it at run time
+from veridical.core.projects import DEFAULT_PROJECT
 from veridical.settings.backend_blocks import (
     AliasSettings,
     AnthropicSettings,
@@ -39,6 +40,7 @@ from veridical.settings.types import (
     Name,
     Names,
     Probability,
+    ProjectName,
     Seconds,
     Secret,
     SettingsBlock,
@@ -98,7 +100,10 @@ class HallucinationBackendSettings(SettingsBlock):
 class MemoryGateSettings(SettingsBlock):
     """Block `hallucination.memory_gate:`: facts are verified before they are stored."""
 
-    enabled: Switch = False
+    enabled: Annotated[
+        StrictBool | None,
+        Field(description="true or false, or null for the host's own: on in the service"),
+    ] = None
     min_confidence: Probability = 0.5
     reject_unsupported: Switch = True
 
@@ -181,6 +186,7 @@ class StoreSettings(SettingsBlock):
             "or null for a file in the user's folder for data"
         ),
     ] = None
+    project: ProjectName = DEFAULT_PROJECT
 
 
 class EmbeddingSettings(SettingsBlock):
@@ -264,7 +270,10 @@ class TopLevel(SettingsBlock):
     embeddings: EmbeddingSettings = EmbeddingSettings()
     calibration: Annotated[
         StrictStr | None,
-        Field(description="a file that `veridical calibrate` wrote, or null for none"),
+        Field(
+            description="a file that `veridical calibrate` wrote, in which {project} is the "
+            "project's name, or null for none"
+        ),
     ] = None
     requests: RequestSettings = RequestSettings()
     prices: Annotated[StrictStr | None, Field(description="a YAML or JSON file, or null")] = None

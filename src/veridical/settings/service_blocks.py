@@ -37,6 +37,25 @@ def _is_origin(value: object) -> bool:
     return isinstance(value, str) and bool(re.fullmatch(r"https?://[^/\s*]+", value))
 
 
+class OidcSettings(SettingsBlock):
+    """Block `server.oidc:`: tokens of an OpenID Connect provider beside the keys; off by default.
+
+    `public_url` is the address of this service as browsers know it, for the sign-in of the page.
+    """
+
+    issuer: Address = None
+    audience: Annotated[StrictStr | None, Field(description="a text, or null")] = None
+    client_id: Annotated[StrictStr | None, Field(description="a text, or null")] = None
+    client_secret: Secret = None
+    public_url: Address = None
+    project_claim: Annotated[
+        StrictStr | None, Field(description="the name of a claim, or null for store.project")
+    ] = "project"
+    scope_claim: Annotated[StrictStr, Field(description="the name of a claim")] = "scope"
+    login_scope: Annotated[StrictStr, Field(description="scopes to sign in with")] = "openid"
+    clock_skew_s: Seconds = 60.0
+
+
 class ServerSettings(SettingsBlock):
     """Block `server:`: `veridical serve`, its limits, and its access control."""
 
@@ -68,6 +87,13 @@ class ServerSettings(SettingsBlock):
         default="memory", description="'memory' or 'store'"
     )
     reports_s: Seconds = 3600.0
+    audit_log: Annotated[
+        StrictStr | None, Field(description="a file, or null for the log of the process")
+    ] = None
+    usage_in: Literal["memory", "store"] = Field(
+        default="memory", description="'memory' or 'store'"
+    )
+    oidc: OidcSettings = OidcSettings()
     docs: Switch = False
 
 

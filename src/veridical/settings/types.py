@@ -19,6 +19,8 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.projects import is_project
+
 
 class SettingsBlock(BaseModel):
     """Group of settings under one key."""
@@ -47,7 +49,7 @@ Address = Annotated[
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-def _seconds(value: object) -> object:
+def seconds_of(value: object) -> object:
     """Return a duration such as "1m30s" in seconds; a number is one already."""
     if not isinstance(value, str):
         return value
@@ -61,7 +63,7 @@ def _seconds(value: object) -> object:
 
 Duration = Annotated[
     Annotated[StrictFloat, AllowInfNan(False), Field(gt=0)] | None,
-    BeforeValidator(_seconds),
+    BeforeValidator(seconds_of),
     Field(description="a duration above 0 such as 500ms, 2s or 1h30m, or null"),
 ]
 Switch = Annotated[StrictBool, Field(description="true or false")]
@@ -69,6 +71,19 @@ Secret = Annotated[SecretStr | None, Field(description="a key, or null")]
 Name = Annotated[
     Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][\w.-]*(:.+)?$")] | None,
     Field(description="NAME or NAME:MODEL, or null"),
+]
+
+
+def _project(value: object) -> object:
+    if not is_project(value):
+        raise ValueError
+    return value
+
+
+ProjectName = Annotated[
+    StrictStr,
+    BeforeValidator(_project),
+    Field(description="a name of 1 to 64 letters, digits, dots, hyphens or underscores"),
 ]
 
 

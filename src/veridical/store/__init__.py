@@ -13,6 +13,7 @@ try:
     from veridical.store.rates import RateTable
     from veridical.store.reports import ReportTable
     from veridical.store.traces import TraceTables
+    from veridical.store.usage import UsageTable
 except ModuleNotFoundError as error:
     if error.name != "sqlalchemy":
         raise
@@ -28,6 +29,7 @@ __all__ = [
     "ReportTable",
     "Store",
     "TraceTables",
+    "UsageTable",
     "VectorTable",
     "default_url",
 ]

@@ -10,8 +10,9 @@ import os
 import sqlite3
 import threading
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +28,7 @@ from veridical.errors import (
     StoreLockedError,
 )
 from veridical.store import migrate
+from veridical.store.projects import DEFAULT_PROJECT, in_force
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,56 +95,113 @@ _HINT = "Set store.url to sqlite:///FILE or postgresql://USER@HOST/NAME"
 class Store:
     """Database with the tables of this version; threads and processes may share it.
 
+    Rows are read and written within one `project`; `of` gives the same database for another one.
     Nothing is opened, made or migrated before it is first used. A call waits up to `wait_s` seconds
     for others who hold a lock. `ConfigurationError` if the URL is invalid, `MissingExtraError`
     without the driver, `StoreError` for later failures.
 
     >>> store = Store("sqlite:///kept.db")
+    >>> store.of("clinic").project
+    'clinic'
     >>> store.close()
     """
 
-    def __init__(self, url: str, *, wait_s: float = BUSY_S) -> None:
-        self._url = _checked(url)
-        self._engine = _engine(self._url, wait_s)
+    def __init__(self, url: str, wait_s: float = BUSY_S, *, project: str = DEFAULT_PROJECT) -> None:
+        self.project = project
+        self._database = _Database(_checked(url), wait_s)
+
+    def of(self, project: str) -> Store:
+        """Return the same database, connections included, for the rows of another project."""
+        other = copy(self)
+        other.project = project
+        return other
+
+    @property
+    def place(self) -> str:
+        """URL, without the password."""
+        return self._database.url.render_as_string(hide_password=True)
+
+    @property
+    def beside(self) -> Path | None:
+        """Folder beside the file for facts that wait for its lock; None for a server."""
+        url = self._database.url
+        if url.drivername != "sqlite" or url.database is None:
+            return None
+        folder = Path(f"{url.database}.waiting")
+        return folder if self.project == DEFAULT_PROJECT else folder / self.project
+
+    def beside_projects(self) -> list[str]:
+        """Return the projects that have a folder beside the file."""
+        folder = self.of(DEFAULT_PROJECT).beside
+        try:
+            found = [] if folder is None else [path for path in folder.iterdir() if path.is_dir()]
+        except FileNotFoundError:
+            return []
+        return [DEFAULT_PROJECT, *sorted(path.name for path in found)]
+
+    @property
+    def ready(self) -> bool:
+        """True if this process has opened it, so that its tables are of this version."""
+        return self._database.ready
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction that sees one state of the database."""
+        with _translated(), in_force(self.project), self._database.reading() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Yield a connection in a transaction, committed if the block ends without an error."""
+        with _translated(), in_force(self.project), self._database.writing() as connection:
+            yield connection
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return a context in which a writer of SQLite has its turn in this process."""
+        return self._database.turn()
+
+    def close(self) -> None:
+        """Close all connections, of each project; the store opens again when it is used."""
+        self._database.close()
+
+
+class _Database:
+    """Connections to a database, shared by the stores of its projects."""
+
+    def __init__(self, url: URL, wait_s: float) -> None:
+        self.url = url
+        self._engine = _engine(url, wait_s)
         self._lock = threading.Lock()
+        self._writers = threading.Lock()
         self._ready = False
         self._process = os.getpid()
         weakref.finalize(self, _dispose, self._engine, self._process)
 
     @property
-    def place(self) -> str:
-        """URL, without the password."""
-        return self._url.render_as_string(hide_password=True)
-
-    @property
-    def beside(self) -> Path | None:
-        """Folder beside the file for facts that wait for its lock; None for a server."""
-        file = self._url.database if self._url.drivername == "sqlite" else None
-        return None if file is None else Path(f"{file}.waiting")
-
-    @property
     def ready(self) -> bool:
-        """True if this process has opened it, so that its tables are of this version."""
+        """True if this process has opened it."""
         return self._ready and self._process == os.getpid()
 
     @contextmanager
-    def read(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction that sees one state of the database."""
-        with _translated():
-            self._prepare()
-            with self._engine.connect() as connection, connection.begin():
-                yield connection
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection to read with."""
+        self._prepare()
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """Yield a connection in a transaction, committed if the block ends without an error."""
-        with _translated():
-            self._prepare()
-            with self._writing() as connection:
-                yield connection
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection to write with."""
+        self._prepare()
+        with self._begun() as connection:
+            yield connection
+
+    def turn(self) -> AbstractContextManager[object]:
+        """Return a context in which a writer has its turn; SQLite's own lock has no queue."""
+        return in_turn(self._writers) if self.url.drivername == "sqlite" else nullcontext()
 
     def close(self) -> None:
-        """Close all connections; the store opens again when it is used."""
+        """Close all connections."""
         self._engine.dispose()
 
     def _prepare(self) -> None:
@@ -153,17 +212,17 @@ class Store:
                 self._process = os.getpid()
             if self._ready:
                 return
-            if self._url.database and self._url.drivername == "sqlite":
-                _make_private(Path(self._url.database))
+            if self.url.database and self.url.drivername == "sqlite":
+                _make_private(Path(self.url.database))
             with self._engine.connect() as connection:
                 found = migrate.revision_of(connection)
             if found != migrate.HEAD:
-                with self._writing() as connection:
+                with self._begun() as connection:
                     migrate.upgrade(connection)
             self._ready = True
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def _begun(self) -> Iterator[Connection]:
         writing = self._engine.execution_options(**{_WRITING: True})
         with writing.begin() as connection:
             yield connection

@@ -6,17 +6,13 @@ and their provenance.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import (
     bindparam,
     cast,
     column,
-    delete,
-    exists,
     func,
     insert,
     intersect,
@@ -25,20 +21,23 @@ from sqlalchemy import (
     select,
     table,
     text,
-    update,
 )
 from sqlalchemy.dialects import postgresql
 
-from veridical.store.database import in_turn
+from veridical.store.memory_removal import remove, retract
 from veridical.store.memory_tables import (
+    all_entities,
+    all_facts,
+    all_links,
+    all_provenance,
+    all_queue,
+    all_roles,
     entities,
     facts,
     links,
     provenance,
-    queue,
     roles,
     sources,
-    vectors,
 )
 from veridical.store.tables import dialect, fetched
 
@@ -52,17 +51,10 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = dict[str, Any]
 
-DEPENDS_ON = "depends_on"
-"""Label of the links that a retraction follows, from a fact to its dependents."""
-
 _LOCK = 0x7E71D1CB
 """Advisory lock of writers on PostgreSQL while facts are removed or retracted."""
 
 _BY_LENGTH = 2  # for ts_rank: of two facts with these words the shorter one is the better match
-_PARTS = (
-    *(queue.c.fact, links.c.source, links.c.target),
-    *(roles.c.fact, provenance.c.fact, vectors.c.fact),
-)
 _SHOWN = [column_ for column_ in facts.c if column_.name not in {"words", "key"}]
 _index = table("memory_text", column("rowid"), column("rank"))
 _VECTOR = "array_to_tsvector(string_to_array(memory_facts.words, ' '))"  # as in the index
@@ -115,23 +107,17 @@ class Put:
 
 
 class MemoryTables:
-    """Facts, entities, sources, and the links between facts."""
+    """Facts of a project, their entities and sources, and the links between them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        # SQLite's lock has no queue; writers of one process queue up here.
-        one_writer = store.place.startswith("sqlite")
-        self._lock = Lock() if one_writer else None
-
-    def _turn(self) -> AbstractContextManager[object]:
-        return nullcontext() if self._lock is None else in_turn(self._lock)
 
     def put(self, new: NewFact) -> Put:
         """Write a fact, unless a linked fact is missing or the same fact is stored already.
 
         A retracted fact counts as missing.
         """
-        with self._turn(), self._store.write() as connection:
+        with self._store.turn(), self._store.write() as connection:
             beside_others(connection)
             wanted = {target for _, target in new.links}
             targets = _numbers(connection, wanted)
@@ -199,6 +185,17 @@ class MemoryTables:
             number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
             return [] if number is None else retract(connection, {number}, now)
 
+    def delete(self, fact_id: str, now: datetime) -> list[str]:
+        """Remove a fact and its unshared parts; return the ids of its dependents, retracted now."""
+        with self._store.turn(), self._store.write() as connection:
+            alone(connection)
+            number = connection.scalar(select(facts.c.number).where(facts.c.id == fact_id))
+            if number is None:
+                return []
+            gone = retract(connection, {number}, now)
+            remove(connection, number)
+            return [each for each in gone if each != fact_id]
+
 
 # --- locks -----------------------------------------------------------------------------------
 
@@ -220,8 +217,8 @@ def alone(connection: Connection) -> None:
 
 def _put(connection: Connection, new: NewFact, targets: Mapping[str, int]) -> str | None:
     """Write a fact; return the id of the same fact if there is one, and then write nothing."""
-    made = dialect(connection).insert(facts).values(**new.fact).on_conflict_do_nothing()
-    number = connection.scalar(made.returning(facts.c.number))
+    made = dialect(connection).insert(all_facts).values(**new.fact).on_conflict_do_nothing()
+    number = connection.scalar(made.returning(all_facts.c.number))
     if number is None:
         either = (facts.c.key == new.fact.get("key")) & facts.c.retracted.is_(None)
         same = select(facts.c.id).where(or_(either, facts.c.id == new.fact["id"]))
@@ -230,7 +227,7 @@ def _put(connection: Connection, new: NewFact, targets: Mapping[str, int]) -> st
     _put_roles(connection, number, new.roles)
     put_links(connection, number, [(label, targets[target]) for label, target in new.links])
     if new.queue is not None:
-        connection.execute(insert(queue).values(fact=number, **new.queue))
+        connection.execute(insert(all_queue).values(fact=number, **new.queue))
     return None
 
 
@@ -242,7 +239,7 @@ def _put_origins(connection: Connection, number: int, origins: Sequence[Row]) ->
     rows = [{"hash": key, "text": texts[key]} for key in sorted(texts)]
     connection.execute(dialect(connection).insert(sources).on_conflict_do_nothing(), rows)
     connection.execute(
-        insert(provenance),
+        insert(all_provenance),
         [
             {"fact": number, "position": i}
             | {key: value for key, value in row.items() if key != "text"}
@@ -256,11 +253,11 @@ def _put_roles(connection: Connection, number: int, named: Sequence[tuple[str, s
         return
     names = {key: name for _, key, name in reversed(named)}
     rows = [{"key": key, "name": names[key]} for key in sorted(names)]
-    connection.execute(dialect(connection).insert(entities).on_conflict_do_nothing(), rows)
+    connection.execute(dialect(connection).insert(all_entities).on_conflict_do_nothing(), rows)
     wanted = select(entities.c.key, entities.c.number).where(entities.c.key.in_(names))
     numbers = {row.key: row.number for row in connection.execute(wanted)}
     connection.execute(
-        insert(roles),
+        insert(all_roles),
         [
             {"fact": number, "position": i, "role": role, "entity": numbers[key]}
             for i, (role, key, _) in enumerate(named)
@@ -272,37 +269,7 @@ def put_links(connection: Connection, number: int, labelled: Iterable[tuple[str,
     """Link a fact to others; links that are there stay."""
     rows = [{"source": number, "label": label, "target": target} for label, target in labelled]
     if rows:
-        connection.execute(dialect(connection).insert(links).on_conflict_do_nothing(), rows)
-
-
-def retract(connection: Connection, numbers: set[int], now: datetime) -> list[str]:
-    """Retract facts and their dependents, in a transaction that holds `alone`."""
-    found: dict[int, str] = {}
-    while numbers:
-        change = (
-            update(facts)
-            .where(facts.c.number.in_(numbers), facts.c.retracted.is_(None))
-            .values(retracted=now)
-            .returning(facts.c.number, facts.c.id)
-        )
-        new = {row.number: row.id for row in connection.execute(change)}
-        found |= new
-        depending = select(links.c.source).where(
-            links.c.target.in_(new), links.c.label == DEPENDS_ON
-        )
-        numbers = set(connection.scalars(depending)) if new else set()
-    connection.execute(delete(queue).where(queue.c.fact.in_(found)))
-    return [found[number] for number in sorted(found)]
-
-
-def remove(connection: Connection, number: int) -> None:
-    """Remove a fact and all its unshared parts, in a transaction that holds `alone`."""
-    for part in _PARTS:
-        connection.execute(delete(part.table).where(part == number))
-    connection.execute(delete(facts).where(facts.c.number == number))
-    unused = ~exists().where(provenance.c.hash == sources.c.hash)
-    connection.execute(delete(sources).where(unused))
-    connection.execute(delete(entities).where(~exists().where(roles.c.entity == entities.c.number)))
+        connection.execute(dialect(connection).insert(all_links).on_conflict_do_nothing(), rows)
 
 
 # --- reading ---------------------------------------------------------------------------------

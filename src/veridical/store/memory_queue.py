@@ -6,10 +6,19 @@ from dataclasses import dataclass, field
 from time import time
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, delete, insert, or_, select, update
+from sqlalchemy import and_, func, insert, or_, select
 
-from veridical.store.memory import Row, alone, beside_others, put_links, remove, retract
-from veridical.store.memory_tables import facts, queue, rejections
+from veridical.store.memory import Row, alone, beside_others, put_links
+from veridical.store.memory_removal import remove, retract
+from veridical.store.memory_tables import (
+    all_facts,
+    all_queue,
+    all_rejections,
+    facts,
+    queue,
+    rejections,
+)
+from veridical.store.projects import delete_of, update_of
 from veridical.store.tables import fetched
 
 if TYPE_CHECKING:
@@ -52,7 +61,7 @@ def new_queue_row(reason: str, *, wait_s: float = 0.0) -> Row:
 
 
 class MemoryQueue:
-    """Queue for any number of workers; a fact is claimed by one of them at a time.
+    """Queue of a project for any number of workers; a fact is claimed by one of them at a time.
 
     Times are seconds since 1970.
     """
@@ -81,7 +90,8 @@ class MemoryQueue:
             if number is None:
                 return None
             mine = {"claimed_by": worker, "claimed_until": until}
-            connection.execute(update(queue).where(queue.c.fact == number).values(**mine))
+            taken = update_of(all_queue).where(all_queue.c.fact == number)
+            connection.execute(taken.values(**mine))
             found = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
             row = connection.execute(found.where(queue.c.fact == number)).mappings().one()
             return dict(row)
@@ -105,13 +115,20 @@ class MemoryQueue:
     def reject(self, row: Row) -> None:
         """Record that a fact was rejected before it was written."""
         with self._store.write() as connection:
-            connection.execute(insert(rejections).values(**row))
+            connection.execute(insert(all_rejections).values(**row))
 
     def rejections(self, limit: int) -> list[Row]:
         """Return the rejections, the newest first."""
         wanted = select(rejections).order_by(rejections.c.number.desc()).limit(limit)
         with self._store.read() as connection:
             return fetched(connection, wanted)
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of queued facts by project, whatever the project of this queue."""
+        project = all_queue.c.project
+        wanted = select(project, func.count()).group_by(project).order_by(project)
+        with self._store.read() as connection:
+            return {row[0]: row[1] for row in connection.execute(wanted)}
 
     def rows(self) -> list[Row]:
         """Return the queued rows with the `id` of their facts, by due time."""
@@ -130,18 +147,18 @@ def _is_claimed(connection: Connection, number: int, worker: str | None) -> bool
 
 def _settle(connection: Connection, number: int, done: Settled) -> None:
     if done.rejection is not None:
-        connection.execute(insert(rejections).values(**done.rejection))
+        connection.execute(insert(all_rejections).values(**done.rejection))
     if done.removed_at is not None:
         retract(connection, {number}, done.removed_at)
         remove(connection, number)
         return
     if done.changes:
-        change = update(facts).where(facts.c.number == number)
+        change = update_of(all_facts).where(all_facts.c.number == number)
         connection.execute(change.values(**done.changes))
     if not done.keeps_place:
-        connection.execute(delete(queue).where(queue.c.fact == number))
+        connection.execute(delete_of(all_queue).where(all_queue.c.fact == number))
     if done.queue is not None:
-        connection.execute(insert(queue).values(fact=number, **done.queue))
+        connection.execute(insert(all_queue).values(fact=number, **done.queue))
     ids = [target for _, target in done.links]
     known = select(facts.c.id, facts.c.number).where(facts.c.id.in_(ids))
     numbers = {row.id: row.number for row in connection.execute(known)} if ids else {}

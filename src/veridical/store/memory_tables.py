@@ -15,28 +15,37 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
 )
 
+from veridical.store.projects import project_column, rows_of
 from veridical.store.tables import metadata
+
+DEPENDS_ON = "depends_on"
+"""Label of the links that a retraction follows, from a fact to its dependents."""
 
 _FACT = "memory_facts.number"
 
-entities = Table(
+all_entities = Table(
     "memory_entities",
     metadata,
+    project_column(),
     Column("number", Integer, primary_key=True, autoincrement=True),
-    Column("key", String, nullable=False, unique=True),
+    Column("key", String, nullable=False),
     Column("name", String, nullable=False),
+    UniqueConstraint("project", "key"),
 )
+# Texts by their hash, of all projects: one is reached by a fact's provenance only.
 sources = Table(
     "memory_sources",
     metadata,
     Column("hash", String, primary_key=True),
     Column("text", LargeBinary, nullable=False),  # PostgreSQL keeps no NUL in a text
 )
-facts = Table(
+all_facts = Table(
     "memory_facts",
     metadata,
+    project_column(),
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("id", String, nullable=False, unique=True),
     Column("text", Text, nullable=False),
@@ -56,23 +65,27 @@ facts = Table(
     sqlite_autoincrement=True,  # ids of removed facts are never reused
 )
 Index(
-    "uq_memory_facts_key",
-    facts.c.key,
+    "uq_memory_facts_project_key",
+    all_facts.c.project,
+    all_facts.c.key,
     unique=True,
-    sqlite_where=facts.c.retracted.is_(None),
-    postgresql_where=facts.c.retracted.is_(None),
+    sqlite_where=all_facts.c.retracted.is_(None),
+    postgresql_where=all_facts.c.retracted.is_(None),
 )
-roles = Table(
+Index("ix_memory_facts_project_number", all_facts.c.project, all_facts.c.number)
+all_roles = Table(
     "memory_roles",
     metadata,
+    project_column(),
     Column("fact", ForeignKey(_FACT), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("role", String, nullable=False),
     Column("entity", ForeignKey("memory_entities.number"), nullable=False, index=True),
 )
-provenance = Table(
+all_provenance = Table(
     "memory_provenance",
     metadata,
+    project_column(),
     Column("fact", ForeignKey(_FACT), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("source", String, nullable=False, index=True),
@@ -80,23 +93,26 @@ provenance = Table(
     Column("span_start", Integer),
     Column("span_end", Integer),
 )
-links = Table(
+all_links = Table(
     "memory_links",
     metadata,
+    project_column(),
     Column("source", ForeignKey(_FACT), primary_key=True),
     Column("label", String, primary_key=True),
     Column("target", ForeignKey(_FACT), primary_key=True, index=True),
 )
-vectors = Table(
+all_vectors = Table(
     "memory_vectors",
     metadata,
+    project_column(),
     Column("fact", ForeignKey(_FACT), primary_key=True),
     Column("model", String, primary_key=True),
     Column("vector", LargeBinary, nullable=False),  # 32-bit floats, little-endian, of length 1
 )
-queue = Table(
+all_queue = Table(
     "memory_queue",
     metadata,
+    project_column(),
     Column("fact", ForeignKey(_FACT), primary_key=True, autoincrement=False),
     Column("tier", String),  # where a fact goes once it is verified; null where it is to stay
     Column("reason", String, nullable=False),
@@ -108,9 +124,10 @@ queue = Table(
     Column("claimed_until", Float(53)),
     Column("given_up", Boolean, nullable=False),
 )
-rejections = Table(
+all_rejections = Table(
     "memory_rejections",
     metadata,
+    project_column(),
     Column("number", Integer, primary_key=True, autoincrement=True),
     Column("created", DateTime(timezone=True), nullable=False),
     Column("fact", String),
@@ -127,3 +144,7 @@ rejections = Table(
     Column("p0", Float(53)),
     Column("gap_bits", Float(53)),
 )
+
+entities, facts, roles = rows_of(all_entities), rows_of(all_facts), rows_of(all_roles)
+provenance, links, vectors = rows_of(all_provenance), rows_of(all_links), rows_of(all_vectors)
+queue, rejections = rows_of(all_queue), rows_of(all_rejections)

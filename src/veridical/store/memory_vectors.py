@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from veridical.store.memory import Filter, beside_others, matching
-from veridical.store.memory_tables import facts, vectors
+from veridical.store.memory_tables import all_vectors, facts, vectors
 from veridical.store.tables import dialect
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class VectorTable:
-    """Vectors: at most one for a fact and a model; removed with its fact."""
+    """Vectors of a project's facts: at most one for a fact and a model; removed with its fact."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class VectorTable:
                 for number in sorted(connection.scalars(there))
             ]
             if rows:
-                new = dialect(connection).insert(vectors)
+                new = dialect(connection).insert(all_vectors)
                 connection.execute(new.on_conflict_do_nothing(), rows)
 
     def of(self, model: str, wanted: Filter) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from veridical.errors import StoreError
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "0006"
+HEAD = "0008"
 """The newest revision; a database that has it needs no Alembic, which takes a while to import."""
 
 FOLDER = Path(__file__).parent / "migrations"

@@ -10,6 +10,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Float,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -18,6 +19,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 from sqlalchemy.dialects import postgresql, sqlite
+
+from veridical.store.projects import project_column, rows_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Select
@@ -33,10 +36,12 @@ metadata = MetaData(
     }
 )
 
-feedback = Table(
+# A table `all_...` has rows of all projects; the name without it those of the project in force.
+all_feedback = Table(
     "feedback",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
+    project_column(),
     Column("created", DateTime(timezone=True), nullable=False),
     Column("report", String, nullable=False),
     Column("claim", String, nullable=False),
@@ -52,9 +57,10 @@ feedback = Table(
     Column("contradiction_threshold", Float(53), nullable=False),
     Column("right", Boolean, nullable=False),
     Column("actual", String),
-    UniqueConstraint("report", "claim"),
+    UniqueConstraint("project", "report", "claim"),
     sqlite_autoincrement=True,  # a number that was removed never means another mark
 )
+feedback = rows_of(all_feedback)
 
 rates = Table(
     "rates",
@@ -70,14 +76,17 @@ cache_entries = Table(
     Column("created", Float(53), nullable=False, index=True),  # seconds since 1970
     Column("value", LargeBinary, nullable=False),
 )
-reports = Table(
+all_reports = Table(
     "reports",
     metadata,
     Column("id", String, primary_key=True),
+    project_column(),
     Column("owner", String, nullable=False),
     Column("created", Float(53), nullable=False, index=True),  # seconds since 1970
     Column("data", LargeBinary, nullable=False),
+    Index("ix_reports_project_created", "project", "created"),
 )
+reports = rows_of(all_reports)
 
 
 def dialect(connection: Connection) -> Any:  # noqa: ANN401 -- two modules with the same functions

@@ -11,19 +11,19 @@ from sqlalchemy import (
     JSON,
     Column,
     DateTime,
-    ForeignKey,
+    ForeignKeyConstraint,
     Integer,
     String,
     Table,
     Text,
     UniqueConstraint,
     case,
-    delete,
     func,
     insert,
     select,
 )
 
+from veridical.store.projects import delete_of, project_column, rows_of
 from veridical.store.tables import dialect, fetched, metadata
 
 if TYPE_CHECKING:
@@ -33,31 +33,48 @@ if TYPE_CHECKING:
 
     from veridical.store.database import Store
 
-trace_nodes = Table(
+
+def _within_project(column: str) -> ForeignKeyConstraint:
+    """Return the constraint that a column names a node of the same project."""
+    return ForeignKeyConstraint(
+        ["project", column],
+        ["trace_nodes.project", "trace_nodes.id"],
+        name=f"fk_{'trace_nodes' if column == 'parent' else 'trace_edges'}_{column}_trace_nodes",
+    )
+
+
+all_nodes = Table(
     "trace_nodes",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),  # the order of writing
-    Column("id", String, nullable=False, unique=True),
+    Column("id", String, nullable=False),
+    project_column(),
     Column("root", String, nullable=False, index=True),
-    Column("parent", String, ForeignKey("trace_nodes.id"), index=True),
+    Column("parent", String, index=True),
     Column("kind", String, nullable=False),
     Column("name", String),
     Column("text", Text, nullable=False),
     Column("folded", Text, nullable=False),
     Column("data", JSON, nullable=False),
     Column("created", DateTime(timezone=True), nullable=False),
-    UniqueConstraint("root", "name"),
+    UniqueConstraint("project", "id"),  # a trace may be imported into several projects
+    UniqueConstraint("project", "root", "name"),
+    _within_project("parent"),
 )
-trace_edges = Table(
+all_edges = Table(
     "trace_edges",
     metadata,
     Column("number", Integer, primary_key=True, autoincrement=True),
+    project_column(),
     Column("root", String, nullable=False, index=True),
-    Column("source", String, ForeignKey("trace_nodes.id"), nullable=False),
+    Column("source", String, nullable=False),
     Column("label", String, nullable=False),
-    Column("target", String, ForeignKey("trace_nodes.id"), nullable=False, index=True),
-    UniqueConstraint("source", "label", "target"),
+    Column("target", String, nullable=False, index=True),
+    UniqueConstraint("project", "source", "label", "target"),
+    _within_project("source"),
+    _within_project("target"),
 )
+trace_nodes, trace_edges = rows_of(all_nodes), rows_of(all_edges)
 
 Row: TypeAlias = dict[str, Any]
 _AT_ONCE = 500
@@ -67,7 +84,7 @@ _SHOWN = [column for column in trace_nodes.c if column.name != "folded"]
 
 
 class TraceTables:
-    """Nodes and edges of reasoning traces; `root` is the id of the goal a trace began with."""
+    """Nodes and edges of a project's traces; `root` is the id of the goal a trace began with."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -76,15 +93,15 @@ class TraceTables:
         """Write nodes, parents first, and edges, all or nothing; an edge that is there stays."""
         with self._store.write() as connection:
             if nodes:
-                connection.execute(insert(trace_nodes), [dict(node) for node in nodes])
+                connection.execute(insert(all_nodes), [dict(node) for node in nodes])
             _put_edges(connection, edges)
 
     def put_named(self, node: Mapping[str, Any], edges: Iterable[Mapping[str, Any]]) -> Row:
         """Write a node with its edges unless the trace has its name; return the stored one."""
         with self._store.write() as connection:
-            new = dialect(connection).insert(trace_nodes).values(**node)
-            new = new.on_conflict_do_nothing(index_elements=["root", "name"])
-            if connection.execute(new.returning(trace_nodes.c.id)).first() is not None:
+            new = dialect(connection).insert(all_nodes).values(**node)
+            new = new.on_conflict_do_nothing(index_elements=["project", "root", "name"])
+            if connection.execute(new.returning(all_nodes.c.id)).first() is not None:
                 _put_edges(connection, edges)
             same = (trace_nodes.c.root == node["root"]) & (trace_nodes.c.name == node["name"])
             return fetched(connection, select(*_SHOWN).where(same))[0]
@@ -168,10 +185,9 @@ class TraceTables:
     def remove(self, root: str) -> int:
         """Remove a trace, and return how many nodes it had."""
         with self._store.write() as connection:
-            connection.execute(delete(trace_edges).where(trace_edges.c.root == root))
-            return connection.execute(
-                delete(trace_nodes).where(trace_nodes.c.root == root)
-            ).rowcount
+            connection.execute(delete_of(all_edges).where(all_edges.c.root == root))
+            gone = delete_of(all_nodes).where(all_nodes.c.root == root)
+            return connection.execute(gone).rowcount
 
     def _select(self, wanted: Select[Any]) -> list[Row]:
         with self._store.read() as connection:
@@ -181,5 +197,5 @@ class TraceTables:
 def _put_edges(connection: Connection, edges: Iterable[Mapping[str, Any]]) -> None:
     rows = [dict(edge) for edge in edges]
     if rows:
-        new = dialect(connection).insert(trace_edges)
+        new = dialect(connection).insert(all_edges)
         connection.execute(new.on_conflict_do_nothing(), rows)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import logging
 import math
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from importlib.metadata import EntryPoint
 
+    from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
     from veridical.core.recalibration import Recalibration
@@ -45,6 +48,9 @@ logger = logging.getLogger(__name__)
 
 IN_STORE, IN_MEMORY = ":store:", ":memory:"
 """The path of a cache that is in the database."""
+
+IN_PROJECT = "{project}"
+"""Place of the project's name in the path `calibration`."""
 
 
 def build_verifier(
@@ -307,6 +313,7 @@ def _cache(settings: Settings) -> dict[str, Any]:
         "cache": _cache_table(settings) if path == IN_STORE else path,
         "cache_ttl_s": cache.ttl_s or DAY_S,
         "cache_max_entries": cache.max_entries,
+        "cache_project": settings.store.project,
     }
 
 
@@ -337,8 +344,8 @@ def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
     """
     from veridical.store import Store, default_url
 
-    url = settings.store.url or default_url()
-    return Store(url) if wait_s is None else Store(url, wait_s=wait_s)
+    url, project = settings.store.url or default_url(), settings.store.project
+    return Store(url, project=project) if wait_s is None else Store(url, wait_s, project=project)
 
 
 def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
@@ -353,7 +360,7 @@ def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
     block, store = settings.hallucination, build_store(settings)
     embeddings = build_embeddings(settings)
     if gate is None:
-        gate = block.enabled and block.memory_gate.enabled
+        gate = bool(block.enabled and block.memory_gate.enabled)
     if not gate:
         return _closing(Memory(store, embeddings=embeddings), store)
     backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")
@@ -419,31 +426,49 @@ def _closing(memory: Memory, *parts: object) -> Memory:
 
 
 def _calibrated(settings: Settings, backend: Backend) -> Backend:
-    """Return the backend with its entry of the file `calibration`; as it is without one."""
+    """Return the backend with its entry of each project's file `calibration`."""
     if settings.calibration is None:
         return backend
     from veridical.pipeline.inference.wrappers.calibrated import Calibrated
 
-    info = backend.info
-    found = calibrations(settings).get(info.fingerprint)
-    if found is not None:
-        return Calibrated(backend, found)
-    logger.warning(
-        "calibration is not in force: %s has nothing for the backend %s, model %s, fingerprint %s",
-        settings.calibration,
-        info.name,
-        info.model,
-        info.fingerprint,
-    )
-    return backend
+    own = settings.store.project
+    if IN_PROJECT in settings.calibration:
+        return Calibrated(backend, partial(_recalibration, settings, backend.info), own)
+    found = _recalibration(settings, backend.info, own)
+    # A file without the project in its name was fitted to the marks of one, and holds for it.
+    return backend if found is None else Calibrated(backend, {own: found}.get, own)
 
 
-def calibrations(settings: Settings) -> Mapping[str, Recalibration]:
-    """Return the content of the file `calibration`, by fingerprint of the backend.
+def _recalibration(settings: Settings, info: BackendInfo, project: str) -> Recalibration | None:
+    """Return the recalibration of a backend for a project; None, with a warning, without one."""
+    found = calibrations(settings, project).get(info.fingerprint)
+    if found is None:
+        logger.warning(
+            "calibration is not in force: %s has nothing for the backend %s, model %s, "
+            "fingerprint %s",
+            calibration_file(settings, project),
+            info.name,
+            info.model,
+            info.fingerprint,
+        )
+    return found
 
-    Empty if none is set. `ConfigurationError` if it cannot be read or is no calibration file.
+
+def calibration_file(settings: Settings, project: str) -> str | None:
+    """Return the file `calibration` of a project, whose name it may have for `{project}`."""
+    return settings.calibration and settings.calibration.replace(IN_PROJECT, project)
+
+
+def calibrations(settings: Settings, project: str | None = None) -> Mapping[str, Recalibration]:
+    """Return the content of a project's file `calibration`, by fingerprint of the backend.
+
+    Empty if none is set, or if a project has no file `{project}` yet. `ConfigurationError` if it
+    cannot be read or is no calibration file.
     """
-    return {} if settings.calibration is None else read_calibrations(settings.calibration)
+    path = calibration_file(settings, project or settings.store.project)
+    if path is None or (path != settings.calibration and not Path(path).exists()):
+        return {}
+    return read_calibrations(path)
 
 
 def read_calibrations(path: str) -> Mapping[str, Recalibration]:

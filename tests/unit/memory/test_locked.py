@@ -18,6 +18,7 @@ from veridical.memory import FactState, Memory, MemoryGate
 from veridical.memory.waiting import STORE_LOCKED
 from veridical.pipeline.inference.wrappers.retries import Retries
 from veridical.store import Store
+from veridical.store.database import within
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -236,3 +237,18 @@ def test_a_rate_limit_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
     gate = MemoryGate(Verifier(backend), backend, timeout_s=5.0)
     with Memory(f"sqlite:///{tmp_path}/memory.db", gate) as memory:
         assert memory.remember("It holds.", EVIDENCE).verified
+
+
+def test_a_fact_that_waits_for_the_lock_stays_in_its_project(
+    new_memory: NewMemory, tmp_path: Path
+) -> None:
+    memory = new_memory(gated=False)
+    memory.facts()
+    (file,) = tmp_path.glob("*.db")
+    clinic = memory.of("clinic")
+    with within(1.0), held(file):
+        assert clinic.remember("It waits.", EVIDENCE).reason == STORE_LOCKED
+    assert memory.queued_by_project() == {"clinic": 1}
+    assert memory.facts(everything=True) == []
+    assert [fact.text for fact in memory.of("clinic").facts()] == ["It waits."]
+    assert memory.queued_by_project() == {}

@@ -330,6 +330,24 @@ def test_facts_that_are_retracted_contradict_nothing(memory: Memory) -> None:
     assert memory.remember("The old bridge is blue today", EVIDENCE).conflicts == ()
 
 
+def test_a_fact_that_is_deleted_is_gone_with_its_texts_and_retracts_what_rests_on_it(
+    memory: Memory, tmp_path: Path
+) -> None:
+    first = memory.remember("It holds, says SECRET.", {"S1": "It is carried by SECRET."}).fact
+    assert first is not None
+    second = memory.remember("It follows.", EVIDENCE, depends_on=[first.id]).fact
+    assert second is not None
+    assert [fact.id for fact in memory.delete(first.id)] == [second.id]
+    assert [fact.id for fact in memory.facts(everything=True)] == [second.id]
+    with pytest.raises(InputError):
+        memory.delete(first.id)
+    memory.close()
+    (file,) = tmp_path.rglob("*.db")
+    with sqlite3.connect(file) as kept:
+        kept.execute("VACUUM")
+    assert b"SECRET" not in file.read_bytes()
+
+
 # --- facts that rest on facts ----------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ from veridical.testing import FAKE, FakeBackend, FakeTextModel, fake_estimate
 from veridical.wiring.build import (
     build_backend,
     build_memory,
+    build_store,
     build_text_model,
     build_verifier,
     is_instant,
@@ -506,6 +507,12 @@ def test_estimates_are_kept_as_long_as_the_settings_say(operation: Operation, na
     assert set(kept) == {300.0}
     unset = build_backend(settings(cache={"path": ":memory:"}), "embedded", operation=operation)
     assert wrappers(unset)[Cache]._ttl_s == 86_400.0
+
+
+def test_the_store_is_that_of_the_project_of_the_settings(tmp_path: Path) -> None:
+    settings = Settings.load(store={"url": f"sqlite:///{tmp_path}/s.db", "project": "clinic"})
+    for store in (build_store(settings), build_store(settings, wait_s=1.0)):
+        assert store.project == "clinic"
 
 
 @pytest.mark.spec("SPEC-08.30", "SPEC-08.34")

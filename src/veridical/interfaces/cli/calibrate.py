@@ -291,7 +291,10 @@ def _next(out: Path | None, settings: Settings) -> list[str]:
     if out is None:
         return ["Nothing is written: give --out FILE to keep it"]
     lines = [f"Written to {out}"]
-    if settings.calibration is None or Path(settings.calibration) != out:
+    from veridical.wiring.build import calibration_file
+
+    in_force = calibration_file(settings, settings.store.project)
+    if in_force is None or Path(in_force) != out:
         lines.append(f"Set calibration: {out} (or VERIDICAL_CALIBRATION={out}) to put it in force")
     if settings.policy.support_threshold is not None:
         lines.append("policy.support_threshold is set and wins over it: unset it")

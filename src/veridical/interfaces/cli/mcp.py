@@ -75,7 +75,8 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         server = build_server(toolbox.tools)
         if http:
             told = partial(print_address, "mcp", json=json, quiet=quiet)
-            run_http(server, settings.server, metrics, listening=told)
+            project = settings.store.project
+            run_http(server, settings.server, metrics, project, listening=told)
         else:
             if sys.stdin.isatty() and not quiet:
                 note = (

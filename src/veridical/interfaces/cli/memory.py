@@ -267,6 +267,23 @@ def retract(
     _print(lambda: facts_document(gone), retracted_lines(gone), json=json, quiet=quiet)
 
 
+@app.command("delete", epilog=memory_examples.DELETE)
+@reported
+def delete(
+    fact_id: FactId, *, json: Json = False, quiet: Quiet = False, config: Config = None
+) -> None:
+    """Delete a fact with its text, for good, and retract its dependent facts.
+
+    Texts of its sources go, too, unless another fact has them.
+    """
+    from veridical.interfaces.cli.memory_output import deleted_lines
+    from veridical.memory.documents import deleted_document
+
+    with _memory(config, gate=False) as memory:
+        gone = memory.delete(fact_id)
+    _print(lambda: deleted_document(fact_id, gone), deleted_lines(gone), json=json, quiet=quiet)
+
+
 @app.command("promote", epilog=memory_examples.PROMOTE)
 @reported
 def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a command

@@ -56,6 +56,10 @@ RETRACT = """\b
 Examples:
   veridical memory retract 9f3c5b7a1e204d68
 """
+DELETE = """\b
+Examples:
+  veridical memory delete 9f3c5b7a1e204d68
+"""
 PROMOTE = f"""\b
 Examples:
   veridical memory promote 9f3c5b7a1e204d68 long_term --gate

@@ -197,6 +197,17 @@ def retracted_lines(gone: Sequence[Fact]) -> Callable[[Console], None]:
     return show
 
 
+def deleted_lines(gone: Sequence[Fact]) -> Callable[[Console], None]:
+    """Return a printer of the facts that were retracted since they rested on a deleted one."""
+
+    def show(console: Console) -> None:
+        console.print("Deleted 1 fact")
+        if gone:
+            retracted_lines(gone)(console)
+
+    return show
+
+
 def worked_lines(worked: QueueResult) -> Callable[[Console], None]:
     """Return a printer of the outcomes for the queue."""
     counts = [(name, str(count)) for name, count in worked.to_dict().items()]

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from veridical.interfaces.http import access, errors, operations, replies, routes
+from veridical.interfaces.http import (
+    access,
+    errors,
+    memory_routes,
+    operations,
+    replies,
+    routes,
+)
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.middleware import KEY_HEADER, RequestMiddleware
+from veridical.interfaces.http.authentication import KEY_HEADER
+from veridical.interfaces.http.login import build_login_router
+from veridical.interfaces.http.middleware import RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
 from veridical.interfaces.http.service import Service
 
@@ -85,9 +94,10 @@ def create_app(
 
 def _add_routes(app: FastAPI, service: Service) -> None:
     app.include_router(routes.checks)
-    app.include_router(routes.memory)
+    app.include_router(memory_routes.memory)
     app.include_router(operations.operations)
     app.include_router(build_page_router())
+    app.include_router(build_login_router(service.authentication.provider))
     if service.settings.server.docs:
         from veridical.interfaces.http.api_docs import build_docs_router
 
@@ -103,7 +113,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=service.settings.server.origins,
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "x-request-id", KEY_HEADER],
             expose_headers=_EXPOSED,
         )

@@ -8,16 +8,16 @@ from __future__ import annotations
 import hmac
 import json
 import os
-import re
 import secrets
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.projects import DEFAULT_PROJECT, is_project
 from veridical.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 SCHEMA = "veridical.keys/1"
 PREFIX = "vd_"
 _HEX = 64
-
-DEFAULT_PROJECT = "default"
-_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Scope(StrEnum):
@@ -53,6 +50,12 @@ class Key:
     created: str = ""
     project: str = DEFAULT_PROJECT
     """Name of the project whose data the key reads and writes."""
+    expires: str | None = None
+
+    @property
+    def expired(self) -> bool:
+        """True if the key was valid only until a time that is over."""
+        return self.expires is not None and datetime.fromisoformat(self.expires) <= _now()
 
     @property
     def id(self) -> str:
@@ -64,13 +67,16 @@ class Key:
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
+UNKNOWN_KEY = "no key that is known"
+EXPIRED_KEY = "the key has expired"
+
+
+class KeyRefusedError(Exception):
+    """Error for a request without a valid key; its text says which, and quotes nothing."""
+
+
 ANYONE = Key("anyone", "", (Scope.ADMIN,))
 """Caller of a service without keys, which listens on this machine only."""
-
-
-def is_project(name: object) -> bool:
-    """Return whether a value is the name of a project: 1 to 64 of A-Z, a-z, 0-9, `.`, `_`, `-`."""
-    return isinstance(name, str) and _PROJECT.fullmatch(name) is not None
 
 
 def new_key(
@@ -78,11 +84,57 @@ def new_key(
     scopes: Iterable[Scope] = (Scope.CHECK,),
     per_minute: int | None = None,
     project: str = DEFAULT_PROJECT,
+    *,
+    expires_s: float | None = None,
 ) -> tuple[str, Key]:
-    """Return a new key, and its stored form."""
-    token = PREFIX + secrets.token_urlsafe(32)
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    return token, Key(name, hash_of(token), tuple(scopes), per_minute, created, project)
+    """Return a new key, valid for so many seconds (default: for good), and its stored form."""
+    token, created = PREFIX + secrets.token_urlsafe(32), _said(_now())
+    expires = None if expires_s is None else _later(expires_s)
+    return token, Key(name, hash_of(token), tuple(scopes), per_minute, created, project, expires)
+
+
+def rotated(
+    keys: Iterable[Key], name: str, *, grace_s: float, expires_s: float | None = None
+) -> tuple[str, Key, list[Key]]:
+    """Return a new key in place of the newest one of a name, its stored form, and all keys.
+
+    The old one is valid for `grace_s` seconds, and those of the name that have expired are gone.
+    The new one is valid as long as the old one was, or for `expires_s` seconds. `LookupError` if
+    there is no key of the name.
+    """
+    kept = list(keys)
+    *_, old = [None, *sorted((key for key in kept if key.name == name), key=lambda k: k.created)]
+    if old is None:
+        raise LookupError(name)
+    seconds = _lifetime(old) if expires_s is None else expires_s
+    token, new = new_key(name, old.scopes, old.per_minute, old.project, expires_s=seconds)
+    last = _later(grace_s)
+    over = replace(old, expires=last if old.expires is None else min(old.expires, last))
+    all_keys = [over if key is old else key for key in kept]
+    return token, new, [*(k for k in all_keys if k.name != name or not k.expired), new]
+
+
+def _lifetime(key: Key) -> float | None:
+    if key.expires is None:
+        return None
+    start, end = map(datetime.fromisoformat, (key.created, key.expires))
+    return (end - start).total_seconds()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _said(moment: datetime) -> str:
+    return moment.isoformat(timespec="seconds")
+
+
+def _later(seconds: float) -> str:
+    try:
+        return _said(_now() + timedelta(seconds=seconds))
+    except OverflowError:
+        msg = "the time is longer than a calendar goes"
+        raise ConfigurationError(msg, hint="Leave it out for a key that does not expire") from None
 
 
 def hash_of(token: str) -> str:
@@ -91,12 +143,26 @@ def hash_of(token: str) -> str:
 
 
 class Keyring:
-    """Keys of a service; a changed file is read again, so that a key can be revoked."""
+    """Keys of a service; a changed file is read again, so that a key can be revoked.
 
-    def __init__(self, path: str | None, api_key: SecretStr | None = None) -> None:
+    `project` is that of `anyone`, the caller of a service without keys, and of `api_key`. `guarded`
+    is true if callers may have something else than a key: without one, nobody gets in.
+    """
+
+    def __init__(
+        self,
+        path: str | None,
+        api_key: SecretStr | None = None,
+        project: str = DEFAULT_PROJECT,
+        *,
+        guarded: bool = False,
+    ) -> None:
+        self._guarded = guarded
         self._path = None if path is None else Path(path)
         secret = None if api_key is None else api_key.get_secret_value()
-        self._own = () if secret is None else (Key("api_key", hash_of(secret), (Scope.ADMIN,)),)
+        own = Key("api_key", "", (Scope.ADMIN,), project=project)
+        self._own = () if secret is None else (replace(own, hash=hash_of(secret)),)
+        self.anyone = replace(ANYONE, project=project)
         self._stamp: tuple[int, int] | None = None
         self._kept: tuple[Key, ...] = ()
         self.errors = 0
@@ -107,14 +173,22 @@ class Keyring:
     @property
     def open(self) -> bool:
         """True if there are no keys at all: anyone who reaches the service may use it."""
-        return self._path is None and not self._own
+        return self._path is None and not self._own and not self._guarded
 
-    def find(self, token: str) -> Key | None:
-        """Return the key of a token; every hash is compared, each in constant time."""
-        wanted, found = hash_of(token), None
+    def find(self, token: str) -> Key:
+        """Return the key of a token; `KeyRefusedError` if there is none, or one that has expired.
+
+        Every hash is compared, each in constant time.
+        """
+        wanted = hash_of(token)
+        found: Key | None = None
         for key in (*self._own, *self._read()):
             if hmac.compare_digest(key.hash, wanted):
                 found = key
+        if found is None:
+            raise KeyRefusedError(UNKNOWN_KEY)
+        if found.expired:
+            raise KeyRefusedError(EXPIRED_KEY)
         return found
 
     def _read(self) -> tuple[Key, ...]:
@@ -177,7 +251,10 @@ def _key(entry: dict[str, Any]) -> Key:
         entry.get("per_minute"),
         entry.get("created", ""),
         entry.get("project", DEFAULT_PROJECT),
+        entry.get("expires"),
     )
+    if key.expires is not None and datetime.fromisoformat(key.expires).tzinfo is None:
+        raise ValueError
     if not (_is_hash(key.hash) and isinstance(key.name, str) and is_project(key.project)):
         raise ValueError
     if not isinstance(key.per_minute, int | None):

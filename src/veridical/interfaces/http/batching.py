@@ -26,6 +26,7 @@ from veridical.core.measurements import (
     Unmeasured,
     UnmeasuredReason,
 )
+from veridical.core.projects import project_in_force, within_project
 from veridical.pipeline.inference.wrappers.base import Wrapper, safe_estimate
 from veridical.telemetry import BackendAsked
 from veridical.telemetry.spans import batch_context
@@ -81,6 +82,7 @@ class _Entry:
     queries: Sequence[Query]
     done: asyncio.Future[None]
     left: deque[int]
+    project: str | None
     found: dict[int, Measurement] = field(default_factory=dict)
     context: Context = field(default_factory=copy_context)
 
@@ -89,7 +91,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
     """Backend that joins the queries of concurrent requests into batches of at most `most`.
 
     A batch takes about as many from each request, so that a small one does not wait for a large
-    one. For one event loop.
+    one, and is of one project, whose cache and calibration it uses. For one event loop.
     """
 
     def __init__(self, backend: Backend, most: int = 32) -> None:
@@ -108,7 +110,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
         if not queries:
             return []
         done = asyncio.get_running_loop().create_future()
-        entry = _Entry(queries, done, deque(range(len(queries))))
+        entry = _Entry(queries, done, deque(range(len(queries))), project_in_force())
         self._entries.append(entry)
         if self._worker is None or self._worker.done():
             # No request's context: its work is for all of them.
@@ -126,7 +128,7 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
                 queries = [entry.queries[i] for entry, i in batch]
                 contexts = {id(entry): entry.context for entry, _ in batch}
                 measured = await asyncio.create_task(
-                    safe_estimate(self.wrapped, queries),
+                    self._estimates(batch[0][0].project, queries),
                     context=batch_context(tuple(contexts.values())),
                 )
             except BaseException as error:
@@ -142,18 +144,29 @@ class Batching(Wrapper[Query, Estimate, BackendInfo]):
                 if len(entry.found) == len(entry.queries) and not entry.done.done():
                     entry.done.set_result(None)
 
+    async def _estimates(
+        self, project: str | None, queries: Sequence[Query]
+    ) -> Sequence[Measurement]:
+        with within_project(project):
+            return await safe_estimate(self.wrapped, queries)
+
     def _next(self) -> list[tuple[_Entry, int]]:
         """Take the next batch: a share from each request in turn, until it is full."""
         batch: list[tuple[_Entry, int]] = []
+        others: list[_Entry] = []
         while self._entries and len(batch) < self._most:
             entry = self._entries.popleft()
             if entry.done.done():  # nobody waits for it any more
+                continue
+            if batch and entry.project != batch[0][0].project:
+                others.append(entry)
                 continue
             share = max(1, (self._most - len(batch)) // (len(self._entries) + 1))
             taken = min(share, len(entry.left))
             batch += [(entry, entry.left.popleft()) for _ in range(taken)]
             if entry.left:
                 self._entries.append(entry)
+        self._entries.extendleft(reversed(others))  # the next batch begins with the first of them
         return batch
 
 

@@ -95,6 +95,10 @@ class MissingReportError(VeridicalError):
     """Error for a report that is not kept, not any more, or not for this key."""
 
 
+class MissingFactError(VeridicalError):
+    """Error for a fact that is not there, or not for this key."""
+
+
 def document(
     status: int, detail: str, hint: str = "", errors: Sequence[FieldProblem] = ()
 ) -> dict[str, Any]:
@@ -129,7 +133,7 @@ def status_of(error: Exception) -> int:
     match error:
         case OverloadedError():
             return 429
-        case MissingReportError():
+        case MissingReportError() | MissingFactError():
             return 404
         case MissingExtraError():
             return 501

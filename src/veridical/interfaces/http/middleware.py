@@ -6,7 +6,7 @@ Plain ASGI: nothing of a body is read before its key is known.
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from secrets import token_hex
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -16,8 +16,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
 from veridical.interfaces.http import errors
-from veridical.interfaces.http.auth import ANYONE, is_loopback
+from veridical.interfaces.http.auth import KeyRefusedError, is_loopback
+from veridical.interfaces.http.callers import calling
 from veridical.interfaces.http.limits import OverloadedError
+from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
 OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
 _OPEN_FOLDERS = ("/page/", "/docs/")
 UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
-KEY_HEADER = "x-veridical-key"
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -74,27 +75,29 @@ class RequestMiddleware:
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Sender) -> None:
         started = perf_counter()
-        try:
-            refused = self._refused(scope) or await self._over_its_rate(scope)
-            if refused is not None:
-                await refused(scope, receive, send)
-            else:
-                limit = self._service.settings.server.max_request_bytes
-                await self._app(scope, _limited(receive, limit), send)
-        except Exception as error:  # noqa: BLE001 -- the last line of defence
-            self._service.failed("request", error)
-            if not send.started:
-                await errors.response_of(RuntimeError())(scope, receive, send)
-        finally:
-            seconds = perf_counter() - started
-            method = scope["method"] if scope["method"] in _METHODS else "other"
-            event = Served(method, _route(scope), send.status, seconds)
-            self._service.telemetry.take(event)
+        with ExitStack() as acting:
+            try:
+                refused = await self._refused(scope, acting) or await self._over_its_rate(scope)
+                if refused is not None:
+                    await refused(scope, receive, send)
+                else:
+                    limit = self._service.settings.server.max_request_bytes
+                    await self._app(scope, _limited(receive, limit), send)
+            except Exception as error:  # noqa: BLE001 -- the last line of defence
+                self._service.failed("request", error)
+                if not send.started:
+                    await errors.response_of(RuntimeError())(scope, receive, send)
+            finally:
+                seconds = perf_counter() - started
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                event = Served(method, _route(scope), send.status, seconds)
+                self._service.telemetry.take(event)
 
-    def _refused(self, scope: Scope) -> Response | None:
-        """Return the refusal of a request, None if it passes; note the key of one that does."""
+    async def _refused(self, scope: Scope, acting: ExitStack) -> Response | None:
+        """Return the refusal of a request, None if it passes; act for its key from then on."""
         headers, path = Headers(scope=scope), scope["path"]
-        scope.setdefault("state", {})["key"] = ANYONE
+        state = scope.setdefault("state", {})
+        state["key"] = self._service.keyring.anyone
         if self._service.keyring.open and not self._ours(headers):
             hint = "Ask it by the address that it listens on"
             return errors.response(421, "this service is for this machine only", hint)
@@ -104,12 +107,16 @@ class RequestMiddleware:
         if path in OPEN_PATHS or path.startswith(_OPEN_FOLDERS):
             return None
         if not self._service.keyring.open:
-            key = self._key(headers)
-            if key is None:
+            try:
+                state["key"] = await self._service.authentication.key_of(scope)
+            except KeyRefusedError as error:
                 hint = "Send Authorization: Bearer KEY, or X-Veridical-Key: KEY"
                 challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-                return errors.response(401, "no key that is known", hint, headers=challenge)
-            scope["state"]["key"] = key
+                return errors.response(401, str(error), hint, headers=challenge)
+            except IdentityProviderError as error:
+                self._service.failed("identity_provider", error)
+                return errors.response(503, str(error), "Ask again later, or with a key")
+        acting.enter_context(calling(state["key"]))
         return self._too_large(headers)
 
     def _ours(self, headers: Headers) -> bool:
@@ -125,11 +132,6 @@ class RequestMiddleware:
             return True
         named = self._service.settings.server.origins or ()
         return origin in named or is_loopback(_host_of(origin))
-
-    def _key(self, headers: Headers) -> Key | None:
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
-        return self._service.keyring.find(given.strip()) if given else None
 
     async def _over_its_rate(self, scope: Scope) -> Response | None:
         if not scope["path"].startswith("/v1/"):

@@ -1,15 +1,16 @@
-"""Routes for operators of the service: liveness, readiness, metrics."""
+"""Routes for operators of the service: liveness, readiness, metrics, usage."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from veridical.interfaces.http import replies
 from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
+from veridical.interfaces.http.usage import day_before
 from veridical.telemetry.prometheus import CONTENT_TYPE
 
 operations = APIRouter(tags=["operation"])
@@ -56,3 +57,21 @@ async def readyz(service: ServiceDep) -> Response:
 async def metrics(service: ServiceDep) -> Response:
     """Return the metrics."""
     return Response(service.metrics.text(), media_type=CONTENT_TYPE)
+
+
+@operations.get(
+    "/v1/usage",
+    summary="What was used, by key",
+    responses=replies.answers(replies.USAGE, "Sums since a day.", 503),
+)
+async def usage(
+    request: Request,
+    service: ServiceDep,
+    days: Annotated[int, Query(ge=1, le=366, description="How many days back, with today.")] = 30,
+) -> dict[str, Any]:
+    """Return what this key used; an admin's key sees all keys of its project."""
+    key = request.state.key
+    day = day_before(days - 1)
+    name = None if key.allows(Scope.ADMIN) else key.name
+    keys = await service.usage.since(key.project, day, name)
+    return {"schema": "veridical.usage/1", "project": key.project, "since": day, "keys": keys}

@@ -152,7 +152,27 @@ REMEMBERED = _document(
     fact={"type": ["object", "null"]},
 )
 FACTS = _document("facts", "Facts, the best match or the newest first.", facts=_LIST)
+DELETED = _document(
+    "deleted", "A fact that is gone, and those that rested on it.", deleted=_TEXT, retracted=_LIST
+)
 FEEDBACK = _document("feedback", "What is kept of the mark: numbers and hashes.", marks=_LIST)
+USAGE = _document(
+    "usage",
+    "What the keys of a project used.",
+    project=_TEXT,
+    since=_TEXT,
+    keys={
+        "type": "array",
+        "items": _object(
+            "Sums of a key; unknown tokens and costs count as 0.",
+            key=_TEXT,
+            requests=_COUNT,
+            claims=_COUNT,
+            tokens=_COUNT,
+            cost_usd={"type": "number", "minimum": 0},
+        ),
+    },
+)
 EVENT = _object(
     "One event of the stream; `data` is JSON.",
     event={"enum": ["progress", "claim", "report", "error"]},

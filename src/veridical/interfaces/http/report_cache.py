@@ -17,6 +17,7 @@ import anyio.to_thread
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from veridical.interfaces.http.auth import Key
     from veridical.pipeline.reports import Report
     from veridical.store import ReportTable
 
@@ -30,54 +31,54 @@ def new_id() -> str:
 
 
 class ReportCache(Protocol):
-    """Cache of the last reports; only the key that asked for one gets it again."""
+    """Cache of the last reports; only keys of the project that asked for one get it again."""
 
-    async def put(self, report_id: str, report: Report, owner: str) -> None:
+    async def put(self, report_id: str, report: Report, key: Key) -> None:
         """Keep a report; the oldest ones make room for it."""
         ...
 
-    async def get(self, report_id: str, owner: str) -> Report | None:
-        """Return a report; None if it is not there, too old, or somebody else's."""
+    async def get(self, report_id: str, project: str) -> Report | None:
+        """Return a report; None if it is not there, too old, or another project's."""
         ...
 
 
 class StoredReportCache:
     """Reports in the database, for all processes that share it.
 
-    `table` opens it when it is first needed. One that cannot be written is not kept; `failed` is
-    called.
+    `table` gives the table of a project, opened when it is first needed. A report that cannot be
+    written is not kept; `failed` is called.
     """
 
     def __init__(
-        self, table: Callable[[], ReportTable], failed: Callable[[str, Exception], object]
+        self, table: Callable[[str], ReportTable], failed: Callable[[str, Exception], object]
     ) -> None:
         self._table = table
         self._failed = failed
 
-    async def put(self, report_id: str, report: Report, owner: str) -> None:
+    async def put(self, report_id: str, report: Report, key: Key) -> None:
         """Keep a report; the oldest ones make room for it."""
         from veridical.pipeline.reports.archive import to_bytes
 
         def write() -> None:
-            self._table().put(report_id, owner, to_bytes(report))
+            self._table(key.project).put(report_id, key.id, to_bytes(report))
 
         try:
             await anyio.to_thread.run_sync(write)
         except Exception as error:  # noqa: BLE001 -- the check is done, and its answer goes out
             self._failed("reports", error)
 
-    async def get(self, report_id: str, owner: str) -> Report | None:
-        """Return a report; None if it is not there, too old, or somebody else's."""
+    async def get(self, report_id: str, project: str) -> Report | None:
+        """Return a report; None if it is not there, too old, or another project's."""
         from veridical.pipeline.reports.archive import from_bytes
 
-        data = await anyio.to_thread.run_sync(lambda: self._table().get(report_id, owner))
+        data = await anyio.to_thread.run_sync(lambda: self._table(project).get(report_id))
         return None if data is None else await anyio.to_thread.run_sync(partial(from_bytes, data))
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     report: Report
-    owner: str
+    project: str
     since: float
     size: int
 
@@ -91,20 +92,20 @@ class MemoryReportCache:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._size = 0
 
-    async def put(self, report_id: str, report: Report, owner: str) -> None:
+    async def put(self, report_id: str, report: Report, key: Key) -> None:
         """Keep a report; the oldest ones make room for it."""
         size = len(report.answer) + sum(len(one.text) for one in report.sources.values())
         if size > MOST_CHARACTERS or not self._most:
             return
-        self._kept[report_id] = _Kept(report, owner, monotonic(), size)
+        self._kept[report_id] = _Kept(report, key.project, monotonic(), size)
         self._size += size
         while len(self._kept) > self._most or self._size > MOST_CHARACTERS:
             self._drop(next(iter(self._kept)))
 
-    async def get(self, report_id: str, owner: str) -> Report | None:
-        """Return a report; None if it is not there, too old, or somebody else's."""
+    async def get(self, report_id: str, project: str) -> Report | None:
+        """Return a report; None if it is not there, too old, or another project's."""
         kept = self._kept.get(report_id)
-        if kept is None or kept.owner != owner:
+        if kept is None or kept.project != project:
             return None
         if monotonic() - kept.since > self._kept_s:
             self._drop(report_id)

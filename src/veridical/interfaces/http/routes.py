@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 
 from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
-from veridical.errors import InputError, StoreError
+from veridical.errors import InputError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
     from veridical.pipeline.reports.formats import ReportFormat
     from veridical.settings.blocks import PolicySettings
+    from veridical.store import Store
 
 FormatName = Annotated[
     str,
@@ -49,12 +50,10 @@ FormatName = Annotated[
 
 
 checks = APIRouter(prefix="/v1", tags=["check"], dependencies=[Depends(needs(Scope.CHECK))])
-memory = APIRouter(
-    prefix="/v1/memory", tags=["memory"], dependencies=[Depends(needs(Scope.MEMORY))]
-)
 
 
-def _json(document: object, headers: Mapping[str, str] | None = None) -> Response:
+def as_json(document: object, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a document as a response."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
     # Half a surrogate pair has no UTF-8 and goes out as JSON escapes it.
     data = text.encode(errors="backslashreplace")
@@ -81,7 +80,7 @@ async def check(body: schemas.CheckIn, request: Request, service: ServiceDep) ->
     """
     report = await service.admitted("check", _checking(body, service))
     headers = await _kept(service, request, report)
-    return _json(report.to_dict(), headers)
+    return as_json(report.to_dict(), headers)
 
 
 def _checking(
@@ -104,7 +103,7 @@ async def _kept(
     service: Service, request: Request, report: Report, report_id: str | None = None
 ) -> dict[str, str]:
     named = report_id or new_id()
-    await service.shelf.put(named, report, request.state.key.id)
+    await service.shelf.put(named, report, request.state.key)
     return {
         "x-veridical-report": named,
         "x-veridical-outcome": report.summary.outcome.value,
@@ -178,7 +177,7 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
         cites=body.cites,
         policy=policy,
     )
-    return _json(verification(await service.admitted("verify_claim", work)).to_dict())
+    return as_json(verification(await service.admitted("verify_claim", work)).to_dict())
 
 
 @checks.post(
@@ -190,7 +189,7 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
 async def quotes(body: schemas.QuotesIn, service: ServiceDep) -> Response:
     """Return the place of each quote, its fidelity, and its caveats."""
     work = partial(anyio.to_thread.run_sync, partial(_quoted, body, service))
-    return _json(await service.admitted("quotes", work))
+    return as_json(await service.admitted("quotes", work))
 
 
 def _quoted(body: schemas.QuotesIn, service: Service) -> dict[str, Any]:
@@ -248,7 +247,7 @@ async def audit(body: schemas.AuditIn, service: ServiceDep) -> Response:
     started = perf_counter()
     found = await service.admitted("audit", work)
     service.telemetry.take(audited(found, perf_counter() - started))
-    return _json(found.to_dict())
+    return as_json(found.to_dict())
 
 
 # --- afterwards ------------------------------------------------------------------------------
@@ -267,7 +266,7 @@ async def get_report(
     *,
     name: FormatName = "json",
 ) -> Response:
-    """Return a report that this key asked for a while ago, if it is still kept."""
+    """Return a report that a key of this project asked for, if it is still kept."""
     report = await _found(service, request, report_id)
     return await anyio.to_thread.run_sync(_rendered, report, format_named(name))
 
@@ -308,11 +307,12 @@ async def feedback(body: schemas.FeedbackIn, request: Request, service: ServiceD
     given: Any = body.report
     if isinstance(given, str):
         given = await _found(service, request, given)
-    return _json(await anyio.to_thread.run_sync(partial(_marked, given, body, service)))
+    store = service.store.of(request.state.key.project)
+    return as_json(await anyio.to_thread.run_sync(partial(_marked, given, body, store)))
 
 
 async def _found(service: Service, request: Request, report_id: str) -> Report:
-    report = await service.shelf.get(report_id, request.state.key.id)
+    report = await service.shelf.get(report_id, request.state.key.project)
     if report is None:
         msg = "there is no such report any more"
         hint = "Check the answer again; for feedback, the report itself will do, too"
@@ -320,69 +320,13 @@ async def _found(service: Service, request: Request, report_id: str) -> Report:
     return report
 
 
-def _marked(report: Any, body: schemas.FeedbackIn, service: Service) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
+def _marked(report: Any, body: schemas.FeedbackIn, store: Store) -> dict[str, Any]:  # noqa: ANN401 -- a report or its document
     from veridical.feedback.labels import Feedback, to_document
 
     try:
-        mark = Feedback(service.store).mark(
-            report, body.claim_id, right=body.right, actual=body.actual
-        )
+        mark = Feedback(store).mark(report, body.claim_id, right=body.right, actual=body.actual)
     except InputError as error:
         # Its words may name claims of the report that was sent, which are the request's own.
         msg = "there is no such claim or status in the report, or it is no report"
         raise InputError(msg, hint="" if isinstance(report, dict) else error.hint) from None
     return to_document([mark])
-
-
-# --- memory ----------------------------------------------------------------------------------
-
-
-@memory.post(
-    "/facts",
-    summary="Remember a fact, if its evidence carries it",
-    responses=replies.answers(replies.REMEMBERED, "What became of the fact.", 503),
-    response_class=Response,
-)
-async def remember(body: schemas.FactIn, service: ServiceDep) -> Response:
-    """Store a fact, queue it, or reject it; a gate is never shed, and has its own two seconds."""
-    from veridical.memory import FactOutcome
-    from veridical.memory.documents import remembered_document
-
-    entities = [each if isinstance(each, str) else (each.role, each.name) for each in body.entities]
-    work = partial(
-        service.remember,
-        body.text,
-        schemas.plain_sources(body.sources),
-        entities=entities,
-        relation=body.relation,
-        confidence=body.confidence,
-        tier=body.tier,
-        depends_on=body.depends_on,
-    )
-    async with service.admission.slot(Kind.GATE):
-        done = await work()
-    if done.outcome is FactOutcome.FAILED:
-        raise done.error or StoreError("the fact could not be stored")
-    return _json(remembered_document(done))
-
-
-@memory.get(
-    "/facts",
-    summary="Recall facts",
-    responses=replies.answers(replies.FACTS, "Facts that are valid now.", 503),
-    response_class=Response,
-)
-async def recall(
-    service: ServiceDep,
-    text: Annotated[str | None, Query(description="Words that a fact has, all of them.")] = None,
-    entity: Annotated[list[str] | None, Query(description="What it is about.")] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-) -> Response:
-    """Return facts by their words or by their entities."""
-    from veridical.memory.documents import facts_document
-
-    def find() -> dict[str, Any]:
-        found = service.memory.facts(text=text, entities=entity or (), limit=limit)
-        return facts_document(found)
-
-    return _json(await anyio.to_thread.run_sync(find))

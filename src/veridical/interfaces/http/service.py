@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -15,7 +16,8 @@ import anyio.to_thread
 
 from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
-from veridical.interfaces.http.auth import Keyring
+from veridical.interfaces.http.audit_log import AuditSink
+from veridical.interfaces.http.authentication import Authentication
 from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
 from veridical.interfaces.http.limits import (
     Kind,
@@ -25,6 +27,7 @@ from veridical.interfaces.http.limits import (
     SharedRateLimiter,
 )
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
+from veridical.interfaces.http.usage import UsageSink
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.telemetry import (
     FactDecided,
@@ -72,18 +75,24 @@ class Service:
     ) -> None:
         server = settings.server
         self.settings = settings
-        self.keyring = Keyring(server.keys, server.api_key)
+        self.authentication = Authentication(server, settings.store.project)
+        self.keyring = self.authentication.keyring
         passing = settings.proxy.max_requests
         self.admission = RequestQueue(server.running, server.waiting, passing)
         self.shelf = self._shelf()
         self.metrics = PrometheusSink()
-        self.telemetry = Telemetry([LogSink(), self.metrics, *sinks])
+        self.usage = self._usage()
+        self._audit = AuditSink(server.audit_log)
+        own = (LogSink(), self.metrics, self.usage, self._audit)
+        self.telemetry = Telemetry([*own, *sinks])
         self._hash_key = settings.telemetry.key_of_hashes
         self.rates = self._rates()
         self.ready = False
         self.draining = False
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
+        self._opening = anyio.Lock()
+        self._writing: asyncio.Task[None] | None = None
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self.backend = self._shared(self._parts.backend)
@@ -129,10 +138,19 @@ class Service:
             return MemoryReportCache(server.reports, server.reports_s)
         from veridical.store import ReportTable
 
-        def table() -> ReportTable:
-            return ReportTable(self.store, most=server.reports, kept_s=server.reports_s)
+        def table(project: str) -> ReportTable:
+            store = self.store.of(project)
+            return ReportTable(store, most=server.reports, kept_s=server.reports_s)
 
         return StoredReportCache(table, self.failed)
+
+    def _usage(self) -> UsageSink:
+        """Return the counter of what keys use."""
+        if self.settings.server.usage_in == "memory":
+            return UsageSink(None, self.failed)
+        from veridical.store import UsageTable
+
+        return UsageSink(lambda project: UsageTable(self.store.of(project)), self.failed)
 
     def _gauges(self) -> None:
         watch, admission = self.metrics.watch, self.admission
@@ -152,10 +170,10 @@ class Service:
 
     def _waiting(self) -> float:
         """Return the number of facts in the queue; NaN if there is no memory, or no reading it."""
-        if not self._parts.made("memory"):
+        if not (self._parts.made("memory") or self._parts.made("gated_memory")):
             return math.nan
         try:
-            return len(self.memory.pending())
+            return sum(self.memory.queued_by_project().values())
         except VeridicalError:
             return math.nan
 
@@ -168,8 +186,10 @@ class Service:
 
     @property
     def memory(self) -> Memory:
-        """Memory of facts; its gate is as configured."""
-        return self._parts.memory
+        """Memory of facts; its gate is on unless the settings switch it off."""
+        block = self.settings.hallucination
+        gated = block.enabled is not False and block.memory_gate.enabled is not False
+        return self._parts.gated_memory if gated else self._parts.memory
 
     @property
     def text_model(self) -> TextModel | None:
@@ -193,8 +213,16 @@ class Service:
                 self.failure = error
                 raise
         if self.settings.hallucination.enabled:
-            await anyio.to_thread.run_sync(self._open_gate)
+            await self.open_memory()
+        self._writing = asyncio.create_task(self.usage.keep_writing())
         self.ready = True
+
+    async def open_memory(self) -> Memory:
+        """Return the memory, with its gate's model loaded; the first call takes a while."""
+        async with self._opening:
+            if self._worker is None:
+                await anyio.to_thread.run_sync(self._open_gate)
+        return self.memory
 
     def _open_gate(self) -> None:
         """Load the gate's model, and begin to process its queue."""
@@ -222,12 +250,16 @@ class Service:
 
     async def stop(self) -> None:
         """Close everything that is open."""
+        if self._writing is not None:
+            self._writing.cancel()
+        await anyio.to_thread.run_sync(self.usage.write)
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
         for parts in (self._parts, self._output_parts):
             if parts is not None:
                 with suppress(Exception):
                     parts.close()
+        self._audit.close()
 
     # --- work --------------------------------------------------------------------------------
 
@@ -305,10 +337,16 @@ class Service:
             self.telemetry.take(verified(verdict, info, seconds, hash_key=self._hash_key))
         return verdict
 
-    async def remember(self, text: str, sources: Sources | None, **about: Any) -> Decided:  # noqa: ANN401 -- those of Memory.remember
+    async def remember(
+        self,
+        project: str,
+        text: str,
+        sources: Sources | None,
+        **about: Any,  # noqa: ANN401 -- those of Memory.remember
+    ) -> Decided:
         """Remember a fact, and report to telemetry; gates are never turned away."""
+        memory = (await self.open_memory()).of(project)
         started = perf_counter()
-        memory = await anyio.to_thread.run_sync(lambda: self.memory)
         done = await memory.aremember(text, sources, **about)
         self.telemetry.take(fact_decided(done, perf_counter() - started))
         return done

@@ -6,6 +6,8 @@ import threading
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from veridical.core.projects import within_project
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -70,14 +72,18 @@ class QueueWorker:
                 self._stopped.wait(pause_s(self._every_s, failures))
 
     def _work(self) -> bool:
-        """Verify the first fact that is due; return whether there was one."""
-        begun, found = perf_counter(), list[str]()
+        """Verify the first fact that is due of each project; return whether there was one."""
+        begun, found = 0.0, list[str]()
 
         def watch(name: str, decision: GateDecision) -> None:
             found.append(name)
             self._settled(name, decision, perf_counter() - begun)
 
-        self._memory.verify_pending(limit=1, timeout_s=_FACT_S, watch=watch)
+        for project in self._memory.queued_by_project():
+            begun = perf_counter()
+            with within_project(project):
+                memory = self._memory.of(project)
+                memory.verify_pending(limit=1, timeout_s=_FACT_S, watch=watch)
         return bool(found)
 
 

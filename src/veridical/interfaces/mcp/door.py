@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from veridical.interfaces.http.auth import ANYONE, Keyring, Scope
+from veridical.interfaces.http.auth import KeyRefusedError, Scope
 from veridical.interfaces.http.limits import OverloadedError, RateLimiter
+from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.telemetry.prometheus import CONTENT_TYPE
 
 if TYPE_CHECKING:
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
     from starlette.types import Scope as Connection
 
     from veridical.interfaces.http.auth import Key
+    from veridical.interfaces.http.authentication import Authentication
     from veridical.settings.service_blocks import ServerSettings
     from veridical.telemetry.prometheus import PrometheusSink
-
-KEY_HEADER = "x-veridical-key"
 
 
 class Door:
@@ -31,10 +31,14 @@ class Door:
     """
 
     def __init__(
-        self, app: ASGIApp, keyring: Keyring, settings: ServerSettings, metrics: PrometheusSink
+        self,
+        app: ASGIApp,
+        authentication: Authentication,
+        settings: ServerSettings,
+        metrics: PrometheusSink,
     ) -> None:
         self._app = app
-        self._keyring = keyring
+        self._authentication = authentication
         self._origins: Collection[str] = frozenset(settings.origins or ())
         self._per_minute = settings.per_minute
         self._rates = RateLimiter()
@@ -49,27 +53,29 @@ class Door:
         """Return the answer to a refused request or one of an operator, else None."""
         if scope["path"] == "/healthz":
             return JSONResponse({"status": "ok"})
-        refused = self._refused(scope) or await self._over_its_rate(scope["state"]["key"])
+        refused = await self._refused(scope) or await self._over_its_rate(scope["state"]["key"])
         if refused is not None or scope["path"] != "/metrics":
             return refused
         if not scope["state"]["key"].allows(Scope.ADMIN):
             return PlainTextResponse("the key lacks the scope admin", 403)
         return Response(self._metrics.text(), media_type=CONTENT_TYPE)
 
-    def _refused(self, scope: Connection) -> Response | None:
+    async def _refused(self, scope: Connection) -> Response | None:
         """Return the refusal of a request; note the key of one that passes."""
         headers = Headers(scope=scope)
-        if self._keyring.open:
-            scope.setdefault("state", {})["key"] = ANYONE
+        keyring = self._authentication.keyring
+        if keyring.open:
+            scope.setdefault("state", {})["key"] = keyring.anyone
             return None  # of this machine only: hosts and origins are looked at further in
         if "origin" in headers and headers["origin"] not in self._origins:
             return PlainTextResponse("this origin is not allowed", 403)
-        kind, _, bearer = headers.get("authorization", "").partition(" ")
-        given = headers.get(KEY_HEADER) or (bearer if kind.lower() == "bearer" else "")
-        key = self._keyring.find(given.strip()) if given else None
-        if key is None:
+        try:
+            key = await self._authentication.key_of(scope)
+        except IdentityProviderError as error:
+            return PlainTextResponse(str(error), 503)
+        except KeyRefusedError as error:
             challenge = {"www-authenticate": 'Bearer realm="veridical"'}
-            return PlainTextResponse("no key that is known", 401, challenge)
+            return PlainTextResponse(str(error), 401, challenge)
         scope.setdefault("state", {})["key"] = key
         return None
 

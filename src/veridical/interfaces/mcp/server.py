@@ -10,6 +10,7 @@ import mcp_types as types
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
+from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
 from veridical.interfaces.mcp.progress import Progress, notifications
 
@@ -49,8 +50,9 @@ def build_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
             return _failed(f"there is no such tool; there are {', '.join(by_name)}")
         if not _allowed(context, tool):
             return _failed(f"this key does not allow {tool.name}: it lacks the scope {tool.scope}")
-        async with notifications(context.session) as progress:
-            return await _called(tool, params.arguments or {}, progress)
+        with within_project(_project(context)):
+            async with notifications(context.session) as progress:
+                return await _called(tool, params.arguments or {}, progress)
 
     return Server(
         NAME,
@@ -81,8 +83,18 @@ def _allowed(context: Any, tool: Tool) -> bool:  # noqa: ANN401 -- see `Context`
     """Return whether the key of a request allows a tool; there are keys over HTTP only."""
     if context.request is None:
         return True
-    key = context.request.scope.get("state", {}).get("key")
+    key = _key(context)
     return key is not None and bool(key.allows(tool.scope))
+
+
+def _key(context: Any) -> Any:  # noqa: ANN401 -- see `Context`; a key, or None
+    return context.request and context.request.scope.get("state", {}).get("key")
+
+
+def _project(context: Any) -> str | None:  # noqa: ANN401 -- see `Context`
+    """Return the project of a request's key; None over a pipe: the settings' own."""
+    key = _key(context)
+    return None if key is None else str(key.project)
 
 
 async def _called(tool: Tool, given: Mapping[str, Any], progress: Progress) -> types.CallToolResult:

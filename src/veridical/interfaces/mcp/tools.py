@@ -13,6 +13,7 @@ import anyio
 import anyio.to_thread
 
 from veridical.audit import auditing
+from veridical.core.projects import project_in_force
 from veridical.interfaces.http.schemas import plain_sources
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.progress import Progress
@@ -229,7 +230,8 @@ class Toolbox:
         async with self._making:
             if not self._parts.made("gated_memory"):
                 await anyio.to_thread.run_sync(self._open)
-        return self._parts.gated_memory
+        project = project_in_force() or self._parts.settings.store.project
+        return self._parts.gated_memory.of(project)
 
     def _open(self) -> None:
         load_gate_model(self._parts.gated_memory)

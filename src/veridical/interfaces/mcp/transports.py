@@ -14,7 +14,9 @@ from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.shared.message import SessionMessage
 
-from veridical.interfaces.http.auth import Keyring, ensure_guarded, is_loopback
+from veridical.core.projects import DEFAULT_PROJECT
+from veridical.interfaces.http.auth import ensure_guarded, is_loopback
+from veridical.interfaces.http.authentication import Authentication
 from veridical.interfaces.listening import listen_at
 from veridical.interfaces.mcp.door import Door
 from veridical.interfaces.mcp.line_repair import repair_lines
@@ -63,6 +65,7 @@ def run_http(
     server: Server[Any],
     settings: ServerSettings,
     metrics: PrometheusSink,
+    project: str = DEFAULT_PROJECT,
     *,
     listening: Callable[[str], object],
 ) -> None:
@@ -71,7 +74,7 @@ def run_http(
     `ConfigurationError` if others could reach a server that asks for no key, or if the address
     cannot be had.
     """
-    app = http_app(server, settings, metrics)
+    app = http_app(server, settings, metrics, project)
     opened = listen_at(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=10)
@@ -81,16 +84,24 @@ def run_http(
     anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
 
 
-def http_app(server: Server[Any], settings: ServerSettings, metrics: PrometheusSink) -> ASGIApp:
-    """Return the server as an ASGI app, behind its keys; errors are those of `run_http`."""
-    keyring = Keyring(settings.keys, settings.api_key)
-    ensure_guarded(settings.host, keyring)
+def http_app(
+    server: Server[Any],
+    settings: ServerSettings,
+    metrics: PrometheusSink,
+    project: str = DEFAULT_PROJECT,
+) -> ASGIApp:
+    """Return the server as an ASGI app, behind its keys; errors are those of `run_http`.
+
+    `project` is that of callers without a key of the file.
+    """
+    authentication = Authentication(settings, project)
+    ensure_guarded(settings.host, authentication.keyring)
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=settings.max_request_bytes,
         transport_security=_security(settings.host, settings.origins or ()),
     )
-    return Door(app, keyring, settings, metrics)
+    return Door(app, authentication, settings, metrics)
 
 
 def _security(host: str, origins: Collection[str]) -> TransportSecuritySettings:

@@ -47,6 +47,8 @@ ROUTES = {
     "/v1/reports/{report_id}": {"get"},
     "/v1/feedback": {"post"},
     "/v1/memory/facts": {"get", "post"},
+    "/v1/memory/facts/{fact_id}": {"delete"},
+    "/v1/usage": {"get"},
     "/v1/chat/completions": {"post"},
     "/v1/responses": {"post"},
     "/v1/models": {"get"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -515,31 +516,116 @@ def test_keys_open_what_their_scopes_say(opened: Open, tmp_path: Path) -> None:
         assert (await client.get("/metrics", headers=admin)).status_code == 200
         also = {"x-veridical-key": tokens[2], "authorization": "Bearer for-somebody-else"}
         assert (await client.get("/metrics", headers=also)).status_code == 200
-        # A report is for the key that asked for it.
+        # A report is for the project of the key that asked for it.
         at = f"/v1/reports/{made.headers['x-veridical-report']}"
-        assert (await client.get(at, headers=check)).status_code == 200
-        problem(await client.get(at, headers=admin), 404)
+        for headers in (check, admin):
+            assert (await client.get(at, headers=headers)).status_code == 200
 
     use(opened, work, server={"keys": str(tmp_path / "keys.json")})
 
 
-@pytest.mark.parametrize("where", ["memory", "store"])
-def test_a_new_key_does_not_get_the_reports_of_a_revoked_one_of_its_name(
-    opened: Open, tmp_path: Path, where: str
-) -> None:
-    (old, revoked), (new, kept) = new_key("app"), new_key("app")
-    write_keys(tmp_path / "keys.json", [revoked])
+def test_an_expired_key_is_refused_with_the_reason(opened: Open, tmp_path: Path) -> None:
+    token, expired = new_key("app", expires_s=-1.0)
+    write_keys(tmp_path / "keys.json", [expired])
 
     async def work(client: httpx.AsyncClient, _service: Service) -> None:
-        headers = {"x-veridical-key": old}
-        made = await client.post("/v1/check", json=CHECK, headers=headers)
-        at = f"/v1/reports/{made.headers['x-veridical-report']}"
-        assert (await client.get(at, headers=headers)).status_code == 200
-        write_keys(tmp_path / "keys.json", [kept])
-        problem(await client.get(at, headers=headers), 401)
-        problem(await client.get(at, headers={"x-veridical-key": new}), 404)
+        reply = await client.post("/v1/check", json=CHECK, headers={"x-veridical-key": token})
+        assert problem(reply, 401)["detail"] == "the key has expired"
 
-    use(opened, work, server={"keys": str(tmp_path / "keys.json"), "reports_in": where})
+    use(opened, work, server={"keys": str(tmp_path / "keys.json")})
+
+
+def test_a_key_sees_its_own_usage_and_an_admin_that_of_its_project(
+    opened: Open, tmp_path: Path
+) -> None:
+    named = (("app", Scope.CHECK, "a"), ("other", Scope.CHECK, "a"), ("boss", Scope.ADMIN, "a"))
+    tokens, keys = zip(
+        *(new_key(name, [scope], project=project) for name, scope, project in named), strict=True
+    )
+    write_keys(tmp_path / "keys.json", keys)
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        app, other, boss = ({"x-veridical-key": token} for token in tokens)
+        for headers in (app, app, other):
+            await client.post("/v1/check", json=CHECK, headers=headers)
+        (own,) = (await client.get("/v1/usage", headers=app)).json()["keys"]
+        assert (own["key"], own["requests"], own["claims"]) == ("app", 2, 4)
+        found = (await client.get("/v1/usage", headers=boss)).json()["keys"]
+        assert {one["key"]: one["requests"] for one in found} == {"app": 3, "other": 1}
+
+    use(opened, work, server={"keys": str(tmp_path / "keys.json")})
+
+
+def test_usage_in_the_store_outlives_the_service(opened: Open, tmp_path: Path) -> None:
+    token, key = new_key("app")
+    write_keys(tmp_path / "keys.json", [key])
+    settings = {"keys": str(tmp_path / "keys.json"), "usage_in": "store"}
+    claims: list[int] = []
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        headers = {"x-veridical-key": token}
+        await client.post("/v1/check", json=CHECK, headers=headers)
+        (own,) = (await client.get("/v1/usage", headers=headers)).json()["keys"]
+        claims.append(own["claims"])
+
+    for _ in range(2):
+        use(opened, work, server=settings)
+    assert claims == [2, 4]
+
+
+def test_the_audit_log_says_who_did_what_and_has_no_text(opened: Open, tmp_path: Path) -> None:
+    token, key = new_key("app", project="clinic")
+    write_keys(tmp_path / "keys.json", [key])
+    log = tmp_path / "audit.log"
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        headers = {"x-veridical-key": token, "x-request-id": "r1"}
+        await client.get("/healthz")
+        await client.post("/v1/check", json=CHECK, headers=headers)
+        log.rename(tmp_path / "audit.log.1")  # as logrotate does
+        await client.get("/v1/memory/facts", headers=headers)
+        await client.post("/v1/check", json=CHECK)
+
+    use(opened, work, server={"keys": str(tmp_path / "keys.json"), "audit_log": str(log)})
+    lines = [*(tmp_path / "audit.log.1").read_text().splitlines(), *log.read_text().splitlines()]
+    found = [json.loads(line) for line in lines]
+    assert [(one["key"], one["project"], one["operation"], one["outcome"]) for one in found] == [
+        ("app", "clinic", "POST /v1/check", "done"),
+        ("app", "clinic", "GET /v1/memory/facts", "refused"),
+        (None, None, "POST unmatched", "refused"),
+    ]
+    assert found[0]["request_id"] == "r1"
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert "lanes" not in "".join(lines)
+
+
+def test_without_a_file_the_audit_log_is_in_the_log(
+    opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        await client.post("/v1/check", json=CHECK)
+
+    with caplog.at_level("INFO", "veridical.audit"):
+        use(opened, work)
+    (line,) = [one for one in caplog.records if one.name == "veridical.audit"]
+    assert getattr(line, "fields", {})["key"] == "anyone"
+
+
+def test_the_memory_gate_is_on_unless_it_is_switched_off(opened: Open) -> None:
+    async def outcome(client: httpx.AsyncClient) -> str:
+        fact = {"text": "The bridge is painted blue.", "sources": SOURCES}
+        reply = await client.post("/v1/memory/facts", json=fact)
+        return str(reply.json()["outcome"])
+
+    async def gated(client: httpx.AsyncClient, _service: Service) -> None:
+        assert await outcome(client) == "rejected"
+
+    async def open_to_all(client: httpx.AsyncClient, _service: Service) -> None:
+        assert await outcome(client) == "stored"
+
+    use(opened, gated)
+    use(opened, open_to_all, hallucination={"memory_gate": {"enabled": False}})
+    use(opened, open_to_all, hallucination={"enabled": False})
 
 
 def test_each_key_has_its_own_rate(opened: Open, tmp_path: Path) -> None:

@@ -98,6 +98,23 @@ def test_what_waits_is_verified_once_requests_do_not_wait(memory: Memory, switch
     memory.close()
 
 
+def test_the_facts_of_all_projects_are_verified_each_for_its_own(
+    memory: Memory, switch: Switch
+) -> None:
+    for name in ("clinic", "bank"):
+        memory.of(name).remember("It is carried.", EVIDENCE)
+    assert memory.queued_by_project() == {"bank": 1, "clinic": 1}
+    switch.up = True
+    heard = Heard()
+    worker = heard.worker(memory)
+    worker.start()
+    wait_for(lambda: not memory.queued_by_project())
+    worker.stop()
+    assert heard.settled == [("verified", "grounded")] * 2
+    assert [len(memory.of(name).facts()) for name in ("clinic", "bank", "default")] == [1, 1, 0]
+    memory.close()
+
+
 def test_a_database_that_fails_does_not_end_the_work(
     memory: Memory, switch: Switch, monkeypatch: pytest.MonkeyPatch
 ) -> None:

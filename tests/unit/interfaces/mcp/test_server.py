@@ -22,6 +22,7 @@ from pydantic import SecretStr
 
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
+from veridical.core.projects import within_project
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox
@@ -57,6 +58,24 @@ def using(folder: Path, use: Use, answer: Callable[[Query], Measurement] = judge
         return found
 
     return anyio.run(run)
+
+
+def test_a_fact_is_recalled_in_its_project_only(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge))
+        tools = {tool.name: tool for tool in toolbox.tools}
+        given = {"text": "The bridge opened in 1998.", "sources": SOURCES}
+        with within_project("clinic"):
+            await tools["remember"].call(arguments.Remember(**given), lambda *_: None)
+        found = []
+        for project in ("clinic", "bank", None):
+            with within_project(project):
+                recalled = await tools["recall"].call(arguments.Recall(), lambda *_: None)
+                found.append(len(recalled.facts))
+        toolbox.close()
+        return found
+
+    assert anyio.run(run) == [1, 0, 0]
 
 
 def call(

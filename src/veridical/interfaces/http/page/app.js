@@ -4,7 +4,7 @@ import { byId } from "./dom.js";
 import { exported, offerFormats } from "./exports.js";
 import { Form } from "./form.js";
 import { fits, keep, kept, opened } from "./opened.js";
-import { Problem, check as stream, keepKey, sendMark, storedReport } from "./service.js";
+import { Problem, check as stream, keepKey, sendMark, session, storedReport } from "./service.js";
 import { Text } from "./text.js";
 import { View } from "./view.js";
 import { loadWords, listed } from "./words.js";
@@ -74,6 +74,7 @@ async function failed(error) {
 function askForKey(error, again) {
   const dialog = byId("key");
   byId("key-in").value = "";
+  session().then(({ login }) => { byId("sign-in").hidden = !login; });
   dialog.returnValue = "cancel";
   dialog.showModal();
   dialog.addEventListener("close", () => {

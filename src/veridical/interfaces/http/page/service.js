@@ -23,6 +23,10 @@ function said(status) {
   return `The service answered ${status}.`;
 }
 
+/** Whether people can sign in here: `{login, signed_in}`. */
+export const session = () =>
+  fetch("page/session").then((reply) => reply.json()).catch(() => ({ login: false }));
+
 export const key = () => sessionStorage.getItem(KEY);
 export const keepKey = (value) =>
   value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY);
@@ -31,7 +35,9 @@ async function ask(path, { body = null, accept = "application/json", signal = nu
   const headers = { accept };
   if (body) headers["content-type"] = "application/json";
   if (key()) headers.authorization = `Bearer ${key()}`;
-  const options = { method: body ? "POST" : "GET", headers, signal, credentials: "omit" };
+  // Without a key, the cookie of a sign-in is what the service is asked with.
+  const credentials = key() ? "omit" : "same-origin";
+  const options = { method: body ? "POST" : "GET", headers, signal, credentials };
   if (body) options.body = JSON.stringify(body);
   const response = await fetch(path, options).catch((error) => {
     if (error.name === "AbortError") throw error;

@@ -13,6 +13,7 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
+from veridical.core.projects import DEFAULT_PROJECT, project_in_force
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R, Wrapper, safe_estimate
 
@@ -40,7 +41,9 @@ class _InFlight(Generic[R]):
 class CachingWrapper(Wrapper[Q, R, I], ABC):
     """Wrapper that answers from a store the queries of the last `ttl_s` seconds.
 
-    Subclasses define a query's key, and the stored form of a result. Only results are kept, never
+    Subclasses define a query's key, and the stored form of a result. A project finds only what was
+    asked in its own name (`core.projects`): how fast an answer comes tells nobody of others' texts.
+    Only results are kept, never
     failures. Equal queries at the same time, in one batch or in several tasks of an event loop, are
     asked once (single flight); waiting callers get the result as if it had been kept, since it cost
     nothing more. A store that fails counts as empty.
@@ -49,9 +52,15 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
     """
 
     def __init__(
-        self, backend: Estimates[Q, R, I], store: EstimateStore, *, ttl_s: float = DAY_S
+        self,
+        backend: Estimates[Q, R, I],
+        store: EstimateStore,
+        *,
+        ttl_s: float = DAY_S,
+        project: str = DEFAULT_PROJECT,
     ) -> None:
         super().__init__(backend)
+        self._project = project
         if not ttl_s > 0:
             msg = f"a cache keeps estimates for more than 0 s, not {ttl_s}"
             raise ConfigurationError(msg, hint="Leave the cache out to keep nothing")
@@ -88,7 +97,7 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
 
     async def estimate(self, queries: Sequence[Q]) -> Sequence[R | Unmeasured]:
         """Return known results, and ask the backend for the rest."""
-        keys = self.keys(queries)
+        keys = _within(self._project, self.keys(queries))
         wanted = dict(zip(keys, queries, strict=True))
         found: dict[bytes, R | Unmeasured] = {}
         asked: set[bytes] = set()
@@ -167,6 +176,14 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
             flights = {}
             self._flights.set(flights)
         return flights
+
+
+def _within(own: str, keys: list[bytes]) -> list[bytes]:
+    """Return the keys of the project in force, else of `own`."""
+    project = project_in_force() or own
+    if project == DEFAULT_PROJECT:  # as they were before there were projects
+        return keys
+    return [sha256(digest_of(project) + key).digest() for key in keys]
 
 
 class Cache(CachingWrapper[Query, Estimate, BackendInfo]):

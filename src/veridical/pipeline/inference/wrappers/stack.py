@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.projects import DEFAULT_PROJECT
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.prices import UsageBound
 from veridical.pipeline.inference.wrappers.breaker import Breaker
@@ -33,18 +34,20 @@ def wrap(
     cache: str | Path | EstimateStore | None = None,
     cache_ttl_s: float = DAY_S,
     cache_max_entries: int = MAX_ENTRIES,
+    cache_project: str = DEFAULT_PROJECT,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
 ) -> Backend:
     """Return the backend with the requested wrappers; without any, as it is.
 
     `Cache` comes first: a known result needs no time, no turn and no money. `cache` is a file,
-    ":memory:" or a store; `bounds` are the options of `bounded`. `ConfigurationError` for values
-    that make no sense.
+    ":memory:" or a store, used for `cache_project` where no other project is in force; `bounds`
+    are the options of `bounded`. `ConfigurationError` for values that make no sense.
     """
     inner = bounded(backend, **bounds)
     if cache is None:
         return inner
-    return Cache(inner, store_of(cache, cache_max_entries), ttl_s=cache_ttl_s)
+    kept = store_of(cache, cache_max_entries)
+    return Cache(inner, kept, ttl_s=cache_ttl_s, project=cache_project)
 
 
 def bounded(  # noqa: PLR0913 -- one option a setting, all optional

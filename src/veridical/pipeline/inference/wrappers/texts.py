@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from veridical.core.measurements import Generated, TextModelInfo, TextRequest, Unmeasured
 from veridical.core.ports import fingerprint_of
+from veridical.core.projects import DEFAULT_PROJECT
 from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.inference.wrappers.cache import DAY_S, CachingWrapper, digest_of, encoded
 from veridical.pipeline.inference.wrappers.stack import bounded, store_of
@@ -32,19 +33,21 @@ def wrap_text_model(
     cache: str | Path | EstimateStore | None = None,
     cache_ttl_s: float = DAY_S,
     cache_max_entries: int = MAX_ENTRIES,
+    cache_project: str = DEFAULT_PROJECT,
     **bounds: Any,  # noqa: ANN401 -- those of `bounded`, each of its own type
 ) -> TextModel:
     """Return the text model with the requested wrappers.
 
-    `bounds` are the options of `bounded`, `cache` is the same as in `wrap`. The cache keeps the
-    texts themselves, and only texts written at a temperature of 0. `ConfigurationError` for values
-    that make no sense.
+    `bounds` are the options of `bounded`, the `cache` options the same as in `wrap`. The cache
+    keeps the texts themselves, and only texts written at a temperature of 0. `ConfigurationError`
+    for values that make no sense.
     """
     batch = _Batch(model)
     inner: Texts = bounded(batch, **bounds)
     if cache is not None:
         store = store_of(cache, cache_max_entries)
-        kept: Texts = TextCache(inner, store, fingerprint=fingerprint_of(model), ttl_s=cache_ttl_s)
+        options = {"ttl_s": cache_ttl_s, "project": cache_project}
+        kept: Texts = TextCache(inner, store, fingerprint=fingerprint_of(model), **options)
         return WrappedTextModel(model, inner, kept)
     return model if inner is batch else WrappedTextModel(model, inner, inner)
 
@@ -93,9 +96,14 @@ class TextCache(CachingWrapper[TextRequest, Generated, TextModelInfo]):
     """
 
     def __init__(
-        self, model: Texts, store: EstimateStore, *, fingerprint: str = "", ttl_s: float = DAY_S
+        self,
+        model: Texts,
+        store: EstimateStore,
+        *,
+        fingerprint: str = "",
+        **options: Any,  # noqa: ANN401 -- those of `CachingWrapper`
     ) -> None:
-        super().__init__(model, store, ttl_s=ttl_s)
+        super().__init__(model, store, **options)
         self._fingerprint = fingerprint
 
     def keys(self, queries: Sequence[TextRequest]) -> list[bytes]:

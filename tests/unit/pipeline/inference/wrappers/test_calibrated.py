@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from veridical.core.measurements import Query, Unmeasured, UnmeasuredReason
+from veridical.core.projects import within_project
 from veridical.core.recalibration import Recalibration, to_document
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.calibrated import Calibrated
@@ -19,14 +20,16 @@ from veridical.wiring.build import build_backend, build_verifier, read_calibrati
 
 QUERY = Query("The tower is 330 m tall.", "The tower is 330 metres tall.")
 COOL = Recalibration("fake", "fake", "fake", 0.4, 2.0)
+CLINIC = {"project": "clinic"}
+FOUND = {"default": COOL}.get
 
 
 def test_it_keeps_the_promises_of_the_port() -> None:
-    anyio.run(check_backend, Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL))
+    anyio.run(check_backend, Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), FOUND))
 
 
 def test_estimates_are_read_at_its_temperature_and_the_info_has_its_threshold() -> None:
-    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), COOL)
+    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), FOUND)
     (found,) = anyio.run(backend.estimate, [QUERY])
     assert not isinstance(found, Unmeasured)
     assert found.supported == pytest.approx(0.75)
@@ -36,7 +39,7 @@ def test_estimates_are_read_at_its_temperature_and_the_info_has_its_threshold() 
 
 def test_what_was_not_measured_stays_so() -> None:
     lost = Unmeasured(UnmeasuredReason.TIMEOUT)
-    backend = Calibrated(FakeBackend(lambda _: lost), COOL)
+    backend = Calibrated(FakeBackend(lambda _: lost), FOUND)
     assert list(anyio.run(backend.estimate, [QUERY])) == [lost]
 
 
@@ -113,3 +116,37 @@ def test_a_file_that_cannot_be_read_is_a_named_error(tmp_path: Path, content: by
     with pytest.raises(ConfigurationError, match="calibration") as caught:
         read_calibrations(str(path))
     assert "veridical calibrate" in caught.value.hint
+
+
+def test_each_project_has_the_calibration_of_its_own_file(tmp_path: Path) -> None:
+    embedded = build_backend(Settings(), "embedded").info
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    (tmp_path / "clinic.json").write_text(json.dumps(to_document(made, {})))
+    settings = Settings(calibration=str(tmp_path / "{project}.json"))
+    backend = build_backend(settings, "embedded")
+    thresholds = []
+    for project in ("clinic", "bank", None):
+        with within_project(project):
+            thresholds.append(backend.info.support_threshold)
+    assert thresholds == [0.25, embedded.support_threshold, embedded.support_threshold]
+    own = settings.model_copy(update={"store": settings.store.model_copy(update=CLINIC)})
+    assert build_backend(own, "embedded").info.support_threshold == 0.25
+
+
+def test_a_file_for_one_project_is_not_in_force_for_another(tmp_path: Path) -> None:
+    embedded = build_backend(Settings(), "embedded").info
+    made = Recalibration(embedded.fingerprint, "embedded", embedded.model, 0.25)
+    backend = build_backend(written(tmp_path, made), "embedded")
+    assert backend.info.support_threshold == 0.25
+    with within_project("bank"):
+        assert backend.info.support_threshold == embedded.support_threshold
+
+
+def test_a_calibration_holds_for_its_project_only() -> None:
+    backend = Calibrated(FakeBackend(lambda _: fake_estimate(0.9)), {"a": COOL}.get, "a")
+    own = backend.info
+    with within_project("b"):
+        assert backend.info == backend.wrapped.info != own
+        (measured,) = anyio.run(backend.estimate, [QUERY])
+    assert not isinstance(measured, Unmeasured)
+    assert measured.supported == 0.9
