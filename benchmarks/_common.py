@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,8 +71,11 @@ def timed(run: Callable[[], object]) -> Timing:
 
 
 def timed_anew(verifier: SyncVerifier, run: Callable[[], object]) -> Timing:
-    """Call `run` once, after a claim on other sources: a verifier keeps the index of the last."""
+    """Call `run` once, on sources that have to be indexed first."""
+    from veridical.verification.preparation import CORPORA
+
     verifier.verify("It rained.", {"other": "It rained."})
+    CORPORA.clear()
     return timed(run)
 
 
@@ -179,11 +183,15 @@ def encode(queries: Sequence[Query]) -> list[list[int]]:
 # --- the page --------------------------------------------------------------------------------
 
 
-def options(doc: str, *, rounds: int) -> argparse.Namespace:
-    """Read `--rounds` and `--write`; `doc` is the docstring of the script."""
+def options(
+    doc: str, *, rounds: int, files: Mapping[str, str] = MappingProxyType({})
+) -> argparse.Namespace:
+    """Read `--rounds`, `--write` and options for `files`; `doc` is the docstring of the script."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=rounds, help=f"default {rounds}")
     parser.add_argument("--write", action="store_true", help="keep the page in benchmarks/results")
+    for name, says in files.items():
+        parser.add_argument(name, metavar="FILE", help=says)
     return parser.parse_args()
 
 

@@ -89,7 +89,10 @@ def serving(folder: Path, **settings: str) -> Iterator[tuple[str, int]]:
             yield address, process.pid
         finally:
             process.send_signal(signal.SIGTERM)
-            process.wait(60)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def wait_until_ready(address: str) -> None:

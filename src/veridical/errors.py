@@ -3,6 +3,7 @@
 VeridicalError                  base class of all of them
 ├── InputError (ValueError)     the input cannot be checked
 │   ├── TextError               a text is empty, holds a lone surrogate, or is not text at all
+│   ├── SizeError               a text is longer, or claims are more, than a limit allows
 │   ├── SourceError             sources are missing, duplicated or malformed
 │   ├── DocumentError           a file cannot be read or converted to text
 │   ├── TranscriptError         a transcript does not have the stated format
@@ -15,6 +16,7 @@ VeridicalError                  base class of all of them
 │   └── UnmeasuredError         a requested number could not be measured: `reason`
 ├── StoreError (RuntimeError)        the database cannot be opened, read or written
 │   └── StoreLockedError        another program held the database's lock beyond the time limit
+├── TimeLimitError (TimeoutError)    the work did not end before its deadline
 ├── FactRejectedError           raised only by a strict `Memory.remember`, as one of its two kinds
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
@@ -56,6 +58,10 @@ class InputError(VeridicalError, ValueError):
 
 class TextError(InputError):
     """Raised when a text is empty, holds a lone surrogate, or is not text at all."""
+
+
+class SizeError(InputError):
+    """Raised when a text is longer than a limit allows, or has more claims."""
 
 
 class SourceError(InputError):
@@ -114,6 +120,10 @@ class StoreError(VeridicalError, RuntimeError):
 
 class StoreLockedError(StoreError):
     """Raised when another program held the database's lock beyond the time limit."""
+
+
+class TimeLimitError(VeridicalError, TimeoutError):
+    """Raised when work did not end before its deadline, or was cancelled."""
 
 
 class FactRejectedError(VeridicalError):

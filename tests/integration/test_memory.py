@@ -91,7 +91,9 @@ def test_what_the_source_does_not_carry_is_rejected_with_exit_code_1() -> None:
     found = document(*arguments, code=1)
     assert (found["outcome"], found["fact"]) == ("rejected", None)
     assert found["error"]["status"] in {"ErrFactContradicted", "ErrFactNotGrounded"}
-    assert "Rejected" in run(*arguments, code=1).stdout
+    shown = run(*arguments, code=1).stdout
+    assert "Rejected" in shown
+    assert "Correct the fact, or its sources" in shown
     noted = document("rejected")["rejections"]
     assert [each["length"] for each in noted] == [len(text)] * 2
     assert "SECRET" not in json.dumps(noted)

@@ -170,6 +170,64 @@ def test_a_client_that_goes_away_frees_its_place(serve: Serve) -> None:
         assert time.monotonic() - started < 15
 
 
+def large_check(characters: int) -> dict[str, Any]:
+    """Return a check whose claims take the service many seconds."""
+    lines = (f"Bridge {n} was opened in {1900 + n % 99} [S1].\n" for n in range(characters // 40))
+    log = "INFO worker-3 request finished in 41 ms with status 200\n"
+    return {"answer": "".join(lines), "sources": {"S1": BRIDGE, "log": log * (characters // 60)}}
+
+
+def test_the_service_answers_while_a_large_answer_is_taken_apart_until_its_deadline(
+    serve: Serve,
+) -> None:
+    with (
+        serve(SERVER__DEADLINE_S="1") as served,
+        served.client() as client,
+        served.client() as other,
+        ThreadPoolExecutor() as pool,
+    ):
+        asked = pool.submit(client.post, "/v1/check", json=large_check(900_000))
+        answered = 0
+        while not asked.done():
+            assert other.get("/healthz").status_code == 200
+            answered += 1
+        assert asked.result().status_code == 504
+        assert asked.result().json()["type"] == "urn:veridical:problem:late"
+    assert answered > 10
+
+
+def test_the_work_of_a_client_that_leaves_ends(serve: Serve) -> None:
+    with serve() as served, served.client() as client:
+        with pytest.raises(httpx.TimeoutException):
+            client.post("/v1/check", json=large_check(600_000), timeout=2.0)
+        until = time.monotonic() + PATIENT_S
+        while time.monotonic() < until:
+            ended = [e for e in served.events("request_served") if e["route"] == "/v1/check"]
+            if ended:
+                break
+            time.sleep(0.1)
+        assert [event["status"] for event in ended] == [499]
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENT_S) == 0
+
+
+def test_it_ends_though_large_texts_are_being_read(serve: Serve) -> None:
+    body = large_check(900_000)
+    with (
+        serve(SERVER__SHUTDOWN_S="3") as served,
+        served.client() as client,
+        ThreadPoolExecutor() as pool,
+    ):
+        asked = pool.submit(client.post, "/v1/check", json=body)
+        until = time.monotonic() + PATIENT_S
+        while time.monotonic() < until:
+            if "requests_running 1.0" in client.get("/metrics").text:
+                break
+        served.process.send_signal(signal.SIGTERM)
+        assert served.process.wait(PATIENT_S) == 0
+        assert asked.result().status_code in {200, 504}
+
+
 def test_a_public_address_needs_a_key(serve: Serve) -> None:
     with serve("--host", "0.0.0.0") as served:  # noqa: S104 -- the point of it
         assert served.process.wait(PATIENT_S) == 2

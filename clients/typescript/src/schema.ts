@@ -807,7 +807,7 @@ export interface components {
          * @example {
          *       "detail": "the answer is empty",
          *       "errors": [],
-         *       "hint": "Leave it out, or give it some text",
+         *       "hint": "Give it some text",
          *       "request_id": "5f0c1a9e6d7b4c83",
          *       "status": 422,
          *       "title": "The request cannot be processed",

@@ -191,7 +191,7 @@ def _row(status: Status) -> StatusRow:  # noqa: PLR0911 -- one row for each stat
                 level="note",
                 gap_type=None,
                 step_label=None,
-                suggested_action="Check again: the verifier could not measure this claim",
+                suggested_action="Look at it yourself, or check it again with another verifier",
                 flagged=False,
                 by_probability=False,
                 kind=None,

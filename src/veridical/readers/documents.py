@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from veridical.core.types import Source, ensure_text
 from veridical.errors import DocumentError, SourceError
-from veridical.readers.formats import DocumentFormat, decode, format_of, to_text
+from veridical.readers.formats import DocumentFormat, decode, format_of, is_pdf, to_text
 from veridical.readers.records import SHAPES, NotRecords, Record, json_records, jsonl_records
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ def read_answer(argument: str) -> str:
 def read_text(argument: str, what: str) -> str:
     """Read a file, or standard input if `argument` is "-", as text without conversion."""
     place = f"{what} from standard input" if argument == STDIN else shown(argument)
-    text = decode(_read(argument, place), place)
+    data = _read(argument, place)
+    if is_pdf(data):
+        msg = f"{place} is a PDF, but {what} has to be text"
+        raise DocumentError(msg, hint="Convert it to text first")
+    text = decode(data, place)
     ensure_text(text, place)
     return text
 
@@ -268,14 +272,20 @@ def _read(path: str, place: str) -> bytes:
             return _read_limited(stream, place)
     except FileNotFoundError:
         msg = f"there is no file {place}"
-        hint = "Check the path; '-' reads standard input"
-        raise DocumentError(msg, hint=hint) from None
+        raise DocumentError(msg, hint=_instead_of(path)) from None
     except IsADirectoryError:
         msg = f"{place} is a folder"
         raise DocumentError(msg, hint="Name one file; only --source takes folders") from None
     except OSError as error:
         msg = f"cannot read {place}: {error.strerror or type(error).__name__}"
         raise DocumentError(msg, hint="Check that it is a file you may read") from None
+
+
+def _instead_of(path: str) -> str:
+    """Return a hint for an argument that names no file."""
+    if path.startswith(("http://", "https://")):
+        return "Nothing is fetched: save the page, and name that file"
+    return "Check the path; '-' reads a text from standard input"
 
 
 def _read_stdin(place: str) -> bytes:

@@ -72,9 +72,14 @@ class Plain:
     remark: str = ""
 
 
+def is_pdf(data: bytes) -> bool:
+    """Return whether a document begins as a PDF does."""
+    return data[:1024].lstrip().startswith(b"%PDF-")
+
+
 def format_of(name: str, data: bytes) -> DocumentFormat:
     """Return the format detected from the content, else the one of the suffix of `name`."""
-    if data[:1024].lstrip().startswith(b"%PDF-"):
+    if is_pdf(data):
         return DocumentFormat.PDF
     suffix = PurePath(name).suffix.lower()
     if suffix in SUFFIXES:
@@ -88,7 +93,7 @@ def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
     """Convert one document to text; raise `DocumentError` that names `place` if it holds none."""
     if not data.strip():
         msg = f"{place} is empty"
-        raise DocumentError(msg, hint="Leave it out, or give it some text")
+        raise DocumentError(msg, hint="Give it some text; an empty source can be left out")
     if kind is DocumentFormat.PDF:
         return _pdf_to_text(data, place)
     text = decode(data, place, html=kind is DocumentFormat.HTML)

@@ -146,7 +146,7 @@ def load_layers(
 
 
 def _file_layer(config: Path | None, problems: _Problems) -> Layer:
-    path = _config_path(config)
+    path = config_path(config)
     raw = {} if path is None else _read_yaml(path, problems)
     values: dict[str, Any] = {}
     try:
@@ -216,7 +216,8 @@ def _flag_name(key: str) -> str:
 # --- the file --------------------------------------------------------------------------------
 
 
-def _config_path(config: Path | None) -> Path | None:
+def config_path(config: Path | None) -> Path | None:
+    """Return the path of the configuration file: the one that is named, or found; None if none."""
     named = config or os.environ.get("VERIDICAL_CONFIG") or None
     if named is not None:
         return Path(named)

@@ -13,6 +13,7 @@ from pydantic import (
     StrictStr,
 )
 
+from veridical.core.limits import Limits
 from veridical.settings.types import (
     Address,
     Count,
@@ -76,6 +77,9 @@ class ServerSettings(SettingsBlock):
         Field(description="origins such as https://app.example, or null for none"),
     ] = None
     max_request_bytes: Count = 8_000_000
+    max_answer_chars: Count = 1_000_000
+    max_source_chars: Count = 8_000_000
+    max_answer_claims: Count = 10_000
     running: Count = 16
     waiting: Annotated[StrictInt, Field(ge=0, description="a whole number from 0")] = 64
     per_minute: CountOrNone = None
@@ -95,6 +99,15 @@ class ServerSettings(SettingsBlock):
     )
     oidc: OidcSettings = OidcSettings()
     docs: Switch = False
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of the texts that are checked for a client."""
+        return Limits(
+            max_answer_chars=self.max_answer_chars,
+            max_source_chars=self.max_source_chars,
+            max_answer_claims=self.max_answer_claims,
+        )
 
 
 class TelemetrySettings(SettingsBlock):

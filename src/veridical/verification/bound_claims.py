@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Binding, Citation
-from veridical.pipeline.evidence import resolve_citations
+from veridical.errors import TimeLimitError
+from veridical.pipeline.evidence import CitationResolver
 from veridical.pipeline.judgement import worded_as_evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from veridical.core.types import Claim, Passage, Source
     from veridical.core.verdicts import Verdict
@@ -23,7 +24,8 @@ class BoundClaim:
 
     `otherwise` is the evidence to read if the claim is not supported by `binding`, a model's hint.
     `text` is the claim with its quantities as the evidence writes them, `verbatim` the sentence of
-    the evidence that is this text, if there is one.
+    the evidence that is this text, if there is one. A claim is `late` if there was no time to look
+    for its evidence.
     """
 
     claim: Claim
@@ -31,26 +33,64 @@ class BoundClaim:
     otherwise: Binding | None = None
     text: str = field(default="", repr=False)
     verbatim: Passage | None = None
+    late: bool = False
 
 
 def bind_claims(
-    claims: Iterable[Claim],
+    claims: Sequence[Claim],
     sources: Mapping[str, Source],
     binder: Binder,
     always: Collection[str] = (),
 ) -> list[BoundClaim]:
-    """Return each claim with its evidence; the sources named `always` are read even if far off."""
-    bound = []
-    for claim in claims:
-        citations = resolve_citations(claim.citations, sources)
-        if not claim.verifiable:
-            bound.append(BoundClaim(claim, _unbound(citations), text=claim.as_read))
-        elif claim.evidence_map is not None:
-            bound.append(_worded(_hinted(claim, binder), binder))
-        else:
-            binding = binder.bind(claim.as_read, citations, always)
-            bound.append(_worded(BoundClaim(claim, binding), binder))
+    """Return each claim with its evidence; the sources named `always` are read even if far off.
+
+    Claims are `late` from the one on at which the work around the call has to end.
+    """
+    resolver, bound = CitationResolver(sources), list[BoundClaim]()
+    try:
+        for claim in claims:
+            bound.append(_bound(claim, resolver.resolve(claim.citations), binder, always))
+    except TimeLimitError:
+        bound += late_claims(claims[len(bound) :], sources)
     return bound
+
+
+def late_claims(claims: Iterable[Claim], sources: Mapping[str, Source]) -> list[BoundClaim]:
+    """Return claims without evidence, for which there was no time; their citations are known."""
+    resolver = CitationResolver(sources)
+    return [
+        BoundClaim(
+            claim, _unbound(resolver.resolve(claim.citations)), text=claim.as_read, late=True
+        )
+        for claim in claims
+    ]
+
+
+def _bound(
+    claim: Claim, citations: tuple[Citation, ...], binder: Binder, always: Collection[str]
+) -> BoundClaim:
+    if not claim.verifiable:
+        return BoundClaim(claim, _unbound(citations), text=claim.as_read)
+    if claim.evidence_map is not None:
+        return _worded(_hinted(claim, binder), binder)
+    binding = binder.bind(claim.as_read, citations, always)
+    return _worded(BoundClaim(claim, binding), binder)
+
+
+def fragment_contexts(
+    fragments: Iterable[tuple[str, Verdict]], binder: Binder | None
+) -> list[tuple[str, tuple[Passage, ...] | None]]:
+    """Return texts of claims in the words of their evidence, with the passages to read for each.
+
+    There are no passages (None) for those that are late.
+    """
+    found: list[tuple[str, tuple[Passage, ...] | None]] = []
+    for text, verdict in fragments:
+        try:
+            found.append((text, None) if binder is None else passages_for(text, binder, verdict))
+        except TimeLimitError:
+            found.append((text, None))
+    return found
 
 
 def passages_for(text: str, binder: Binder, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:

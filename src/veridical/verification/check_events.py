@@ -9,7 +9,7 @@ from veridical.pipeline.judgement import subclaims
 from veridical.verification.rule_stage import may_change
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
@@ -54,8 +54,7 @@ class CheckEvents:
             self._told.add(verdict.claim.id)
             self._watcher.decided(verdict)
 
-    def all_decided(self, verdicts: Iterable[Verdict]) -> None:
-        """Report the verdicts that were not reported yet."""
-        for verdict in verdicts:
-            if self._watcher is not None and verdict.claim.id not in self._told:
-                self._watcher.decided(verdict)
+    def decided(self, verdict: Verdict) -> None:
+        """Report a verdict, unless it was reported before."""
+        if self._watcher is not None and verdict.claim.id not in self._told:
+            self._watcher.decided(verdict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -16,26 +17,36 @@ from veridical.pipeline.judgement import (
     underived,
     unread_parts,
 )
-from veridical.verification.bound_claims import passages_for
+from veridical.verification.bound_claims import fragment_contexts
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Passage, Source
+    from veridical.core.types import Source
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.evidence import Binder
     from veridical.pipeline.judgement import PooledEstimate
     from veridical.pipeline.judgement.quantities import Replaced
     from veridical.verification.bound_claims import BoundClaim
-    from veridical.verification.scoring import ClaimScorer
+    from veridical.verification.scoring import ClaimScorer, Context
+
+
+@dataclass(frozen=True, slots=True)
+class _Reread:
+    """Verdict, its readings with another quantity, and what is read for these."""
+
+    verdict: Verdict
+    again: tuple[Replaced, ...]
+    contexts: list[Context]
 
 
 @dataclass(frozen=True, slots=True)
 class RuleStage:
     """Rules of a check: their readings go to the backend, bounded by two texts a claim."""
 
-    binder: Binder
+    binder: Binder | None
     sources: Mapping[str, Source]
     policy: Policy
     asker: ClaimScorer
@@ -45,45 +56,47 @@ class RuleStage:
     ) -> list[Verdict]:
         """Return the verdicts after claims that stand verbatim, or differ in a quantity alone."""
         verdicts = await self._verbatim(verdicts, bound)
+        found = await in_worker_thread(partial(self._replaced, verdicts))
+        readings = await self.asker.read([*chain(*(item.contexts for item in found))], self.policy)
+        return await in_worker_thread(partial(self._decided, found, readings))
+
+    def _replaced(self, verdicts: Sequence[Verdict]) -> list[_Reread]:
         found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]
-        contexts = [self._contexts(verdict, again) for verdict, again in found]
-        readings = iter(await self.asker.read([*chain(*contexts)], self.policy))
-        decided = []
-        for (verdict, again), asked in zip(found, contexts, strict=True):
-            read = [next(readings) for _ in asked]
-            ruled = self._differing(verdict, again, asked, read)
+        return [_Reread(*each, self._contexts(*each)) for each in found]
+
+    def _decided(
+        self, found: Iterable[_Reread], readings: Iterable[PooledEstimate]
+    ) -> list[Verdict]:
+        left, decided = iter(readings), []
+        for item in found:
+            read = [next(left) for _ in item.contexts]
+            ruled = self._differing(item, read)
             decided.append(_charged(underived(ruled, self.sources), read))
         return decided
 
-    def _contexts(
-        self, verdict: Verdict, again: Sequence[Replaced]
-    ) -> list[tuple[str, tuple[Passage, ...]]]:
+    def _contexts(self, verdict: Verdict, again: Sequence[Replaced]) -> list[Context]:
         """Return the readings with another quantity, and those of the parts of such a claim."""
-        other = [passages_for(each.text, self.binder, verdict) for each in again]
+        other = fragment_contexts([(each.text, verdict) for each in again], self.binder)
         parts = unread_parts(verdict, again)
         return [*other, *(self._for_part(part.text, verdict) for part in parts)]
 
-    def _for_part(self, text: str, verdict: Verdict) -> tuple[str, tuple[Passage, ...]]:
+    def _for_part(self, text: str, verdict: Verdict) -> Context:
         """Return a part with its passages, or with the sentence of the evidence that it is."""
-        verbatim = self.binder.verbatim(text, verdict.citations)
-        if verbatim is not None:
-            return text, (verbatim,)
-        return passages_for(text, self.binder, verdict)
+        if self.binder is not None:
+            verbatim = self.binder.verbatim(text, verdict.citations)
+            if verbatim is not None:
+                return text, (verbatim,)
+        (found,) = fragment_contexts([(text, verdict)], self.binder)
+        return found
 
-    def _differing(
-        self,
-        verdict: Verdict,
-        again: Sequence[Replaced],
-        asked: Sequence[tuple[str, tuple[Passage, ...]]],
-        read: Sequence[PooledEstimate],
-    ) -> Verdict:
-        number = len(again)
+    def _differing(self, item: _Reread, read: Sequence[PooledEstimate]) -> Verdict:
+        number = len(item.again)
         looks = [
-            SubclaimScore(passages, reading)
-            for (_, passages), reading in zip(asked[number:], read[number:], strict=True)
+            SubclaimScore(passages or (), reading)
+            for (_, passages), reading in zip(item.contexts[number:], read[number:], strict=True)
         ]
-        parts = part_verdicts(verdict, looks, self.policy)
-        return differing(verdict, again, read[:number], self.policy, parts)
+        parts = part_verdicts(item.verdict, looks, self.policy)
+        return differing(item.verdict, item.again, read[:number], self.policy, parts)
 
     async def _verbatim(
         self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -24,6 +24,7 @@ from veridical.core.measurements import (
 from veridical.pipeline.evidence import join_passages
 from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.judgement import PooledEstimate, decides, pool_passages
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -43,13 +44,20 @@ if TYPE_CHECKING:
 CHUNK = 64
 """Queries that go to the backend in one batch; progress is reported after each."""
 
+FEW = 64
+"""Texts up to which a step is made at once: a change of threads takes longer."""
+
 AT_ONCE = 8
 """Batches of one answer that are under way at once at most."""
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+Context: TypeAlias = tuple[str, "tuple[Passage, ...] | None"]
+"""Claim or part of one, and the passages to read for it; None if there is no time to read any."""
+
 _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
+_LATE = Unmeasured(UnmeasuredReason.TIMEOUT, "no time to look for its evidence")
 
 
 class Progress(Protocol):
@@ -64,7 +72,7 @@ class Progress(Protocol):
 class _Item:
     """Passages of a claim, the queries of each turn, and the answers."""
 
-    passages: tuple[Passage, ...]
+    passages: tuple[Passage, ...] | None
     turns: tuple[Sequence[Query], ...]
     measured: list[Measurement] = field(default_factory=list)
 
@@ -120,17 +128,16 @@ class ClaimScorer:
         self._turns = anyio.Semaphore(AT_ONCE)
         self.measured: list[Measurement] = []
 
-    async def read(
-        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
-    ) -> list[PooledEstimate]:
+    async def read(self, contexts: Sequence[Context], policy: Policy) -> list[PooledEstimate]:
         """Return the joint reading of the passages of each claim."""
         return [reading async for reading in self.readings(contexts, policy)]
 
     async def readings(
-        self, contexts: Sequence[tuple[str, tuple[Passage, ...]]], policy: Policy
+        self, contexts: Sequence[Context], policy: Policy
     ) -> AsyncGenerator[PooledEstimate]:
         """Yield the results of `read`, each as soon as its passages are measured."""
-        items = [self._item(claim, self._as_read(passages), policy) for claim, passages in contexts]
+        made = partial(self._items, contexts, policy)
+        items = made() if len(contexts) <= FEW else await in_worker_thread(made)
         self._total += sum(item.first for item in items)
         self._tell()
         groups = list(_groups(items, self._batch_size))
@@ -138,18 +145,25 @@ class ClaimScorer:
         self._turns = anyio.Semaphore(at_once)
         async for group in _in_turn(groups, partial(self._read_group, policy), at_once):
             for item in group:
-                found = pool_passages(item.passages, item.measured, policy)
-                yield found if item.passages else PooledEstimate(_NOT_ASKED)
+                await asyncio.sleep(0)  # pooling and judging take time, and others have their turn
+                yield _pooled(item, policy)
 
     async def _read_group(self, policy: Policy, group: list[_Item]) -> list[_Item]:
         """Measure a group of items, turn by turn; decided ones get no more queries."""
-        for number in range(max(len(item.turns) for item in group)):
+        for number in range(max((len(item.turns) for item in group), default=0)):
             asked = [(item, query) for item in group for query in item.turn(number, policy)]
             self._total += len(asked) if number else 0
             await self._measure(asked)
         return group
 
-    def _item(self, claim: str, passages: tuple[Passage, ...], policy: Policy) -> _Item:
+    def _items(self, contexts: Iterable[Context], policy: Policy) -> list[_Item]:
+        return [
+            _Item(None, ()) if passages is None else self._item(claim, passages, policy)
+            for claim, passages in contexts
+        ]
+
+    def _item(self, claim: str, found: tuple[Passage, ...], policy: Policy) -> _Item:
+        passages = self._as_read(found)
         queries = self._queries(claim, passages)
         # Of a cascade the second backend is asked once for all passages of a claim: no turns there.
         if self._backend.info.reads is not Reads.PASSAGES or policy.windows != 0:
@@ -192,6 +206,12 @@ class ClaimScorer:
     def _tell(self) -> None:
         if self._progress is not None:
             self._progress(len(self.measured), self._total)
+
+
+def _pooled(item: _Item, policy: Policy) -> PooledEstimate:
+    if not item.passages:
+        return PooledEstimate(_LATE if item.passages is None else _NOT_ASKED)
+    return pool_passages(item.passages, item.measured, policy)
 
 
 async def _in_turn(

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-import anyio.to_thread
-
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.sources import as_sources
-from veridical.core.types import (
-    Claim,
-    ClaimSet,
-    ensure_text,
-)
+from veridical.core.types import Claim, ClaimSet
 from veridical.core.verdicts import Status, Verdict
 from veridical.errors import VeridicalError
-from veridical.pipeline.claims import (
-    extract_claims,
-    select,
-    sentence_parts,
-    split_sentences,
-    with_known_names,
-)
-from veridical.pipeline.evidence import Binder, LastCorpus
-from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.pipeline.judgement import (
     PooledEstimate,
     SubclaimScore,
@@ -43,19 +29,23 @@ from veridical.pipeline.judgement import (
 )
 from veridical.pipeline.logs import claim_hash, log_event
 from veridical.pipeline.reports import Report
-from veridical.verification.bound_claims import BoundClaim, bind_claims, passages_for
+from veridical.verification.bound_claims import BoundClaim, fragment_contexts
 from veridical.verification.check_events import CheckEvents, CheckWatcher
 from veridical.verification.decomposer import ModelDecomposer
+from veridical.verification.preparation import Preparation
 from veridical.verification.rule_stage import RuleStage
 from veridical.verification.scoring import CHUNK, ClaimScorer, Progress
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from veridical.core.limits import Limits
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.types import Source
+    from veridical.pipeline.evidence import Binder
     from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
 
@@ -85,8 +75,9 @@ class Verifier:
     With a `claims_model` answers are taken apart by that, else by rules; a reply of it may have
     `claims_max_tokens` and take `claims_timeout_s`. The rules take over where it fails.
     `batch_size` is how many queries go to the backend at once; progress is reported after each
-    batch. With a `hash_key` the hashes of claims in logs can be compared with those of other
-    processes.
+    batch. Texts beyond the `limits` are refused. The deadline of a check is that of the
+    `core.cancellation` around it. With a `hash_key` the hashes of claims in logs can be compared
+    with those of other processes.
     """
 
     def __init__(  # noqa: PLR0913 -- a keyword for each thing that may be told
@@ -98,17 +89,18 @@ class Verifier:
         claims_max_tokens: int = 2048,
         claims_timeout_s: float = 120.0,
         batch_size: int = CHUNK,
+        limits: Limits | None = None,
         hash_key: str | None = None,
     ) -> None:
         self._backend = backend
         self._batch_size = batch_size
         self._hash_key = hash_key
         self._policy = policy or Policy()
-        self._corpora = LastCorpus(split_sentences, packaged_vectors)
-        self._decomposer = (
+        self._preparation = Preparation(
+            limits,
             ModelDecomposer(claims_model, claims_max_tokens, claims_timeout_s)
             if claims_model is not None
-            else None
+            else None,
         )
 
     @classmethod
@@ -154,30 +146,28 @@ class Verifier:
         """Return the verdict on each claim of `answer`.
 
         `progress` receives the number of finished queries, `watcher` the final verdicts.
-        `InputError` if the answer or the sources cannot be checked, `BackendError` if the backend
-        cannot start. Later failures are in the report, as `Unmeasured` with its reason.
+        `InputError` if the answer or the sources cannot be checked, `TimeLimitError` if there is no
+        time to find the claims, `BackendError` if the backend cannot start. Later failures are in
+        the report, as `Unmeasured` with its reason.
         """
         started = perf_counter()
-        ensure_text(answer, "the answer")
-        _ensure_question(question)
-        texts = as_sources(sources)
+        texts = self._preparation.accepted(answer, "the answer", sources, question)
         rules = (policy or self._policy).resolved(self._backend.info)
         watch = CheckEvents(watcher)
-        claims = extract_claims(answer, known_ids=texts, question=question)
-        if self._decomposer is not None:
-            claims = await self._decomposer.decompose(answer, claims, texts)
-        claims = with_known_names(claims, (source.text for source in texts.values()))
-        claims = select(claims, rules, answer)
+        claims = await self._preparation.claims(answer, texts, question, rules)
         watch.stage("claims")
-        binder, bound = await anyio.to_thread.run_sync(self._bind, claims, texts, rules)
+        found = await self._preparation.bound(claims, texts, rules)
         watch.stage("evidence")
         asker = self._asker(texts, question, progress)
-        verdicts = await self._first_look(bound, texts, rules, asker, watch)
-        verdicts = await self._second_look(verdicts, binder, texts, rules, asker)
-        verdicts = await self._by_rule(RuleStage(binder, texts, rules, asker), verdicts, bound)
-        watch.all_decided(verdicts)
+        verdicts = await self._first_look(found.claims, texts, rules, asker, watch)
+        verdicts = await self._second_look(verdicts, found.binder, texts, rules, asker)
+        stage = RuleStage(found.binder, texts, rules, asker)
+        verdicts = await self._by_rule(stage, verdicts, found.claims)
+        for verdict in verdicts:
+            watch.decided(verdict)
+            await asyncio.sleep(0)
         watch.stage("inference")
-        self._log(verdicts)
+        await in_worker_thread(partial(self._log, verdicts))
         latency_ms = (perf_counter() - started) * 1000
         return Report(
             answer=answer,
@@ -214,18 +204,18 @@ class Verifier:
         exist is a phantom citation. Of its evidence, the sources to be `always_read` are read even
         where others are nearer. Errors are those of `check`.
         """
-        ensure_text(claim, "the claim")
-        _ensure_question(question)
-        texts = as_sources(sources)
+        texts = self._preparation.accepted(claim, "the claim", sources, question)
         rules = (policy or self._policy).resolved(self._backend.info)
-        taken = replace(Claim.of_text(claim, cites=cites), parts=sentence_parts(claim))
+        taken = replace(
+            Claim.of_text(claim, cites=cites), parts=await self._preparation.parts(claim)
+        )
         one = ClaimSet((taken,), 1)
-        binder, bound = await anyio.to_thread.run_sync(self._bind, one, texts, rules, always_read)
-        asker = self._asker(texts, question)
-        verdicts = await self._first_look(bound, texts, rules, asker)
+        found = await self._preparation.bound(one, texts, rules, always_read)
+        asker, binder = self._asker(texts, question), found.binder
+        verdicts = await self._first_look(found.claims, texts, rules, asker)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
         stage = RuleStage(binder, texts, rules, asker)
-        (verdict,) = await self._by_rule(stage, verdicts, bound)
+        (verdict,) = await self._by_rule(stage, verdicts, found.claims)
         self._log([verdict])
         return verdict
 
@@ -249,16 +239,6 @@ class Verifier:
     ) -> list[CheckResult]:
         """Check each case; one that cannot be checked becomes its error, the others go on."""
         return [await self._attempt(case, policy) for case in cases]
-
-    def _bind(
-        self,
-        claims: ClaimSet,
-        sources: Mapping[str, Source],
-        policy: Policy,
-        always: Collection[str] = (),
-    ) -> tuple[Binder, list[BoundClaim]]:
-        binder = Binder(self._corpora.of(sources), windows=policy.windows or 0)
-        return binder, bind_claims(claims.claims, sources, binder, always)
 
     def _asker(
         self, sources: Mapping[str, Source], question: str | None, progress: Progress | None = None
@@ -306,7 +286,7 @@ class Verifier:
     ) -> list[Verdict]:
         measures_p0 = self._backend.info.measures_dependence
         contexts = [
-            (item.text, passages)
+            (item.text, None if item.late else passages)
             for item in bound
             for passages in (
                 item.binding.with_evidence,
@@ -332,7 +312,7 @@ class Verifier:
     async def _second_look(  # noqa: PLR0913 -- what was found, where to look again, by what rules
         self,
         verdicts: Sequence[Verdict],
-        binder: Binder,
+        binder: Binder | None,
         sources: Mapping[str, Source],
         policy: Policy,
         asker: ClaimScorer,
@@ -341,18 +321,24 @@ class Verifier:
     ) -> list[Verdict]:
         """Read the `subclaims` of the claims on their own."""
         looked = ((v, subclaims(v, by_sentence=by_sentence)) for v in verdicts)
-        again = {verdict.claim.id: (verdict, read) for verdict, read in looked if read}
-        contexts = [
-            passages_for(fragment.text, binder, verdict)
-            for verdict, read in again.values()
-            for fragment in read
-        ]
+        again = [(verdict, read) for verdict, read in looked if read]
+        if not again:
+            return list(verdicts)
+        texts = [(part.text, verdict) for verdict, read in again for part in read]
+        contexts = await in_worker_thread(partial(fragment_contexts, texts, binder))
         readings = await asker.read(contexts, policy)
-        looks = iter(map(SubclaimScore, (passages for _, passages in contexts), readings))
-        refined = {
-            claim_id: rescore_subclaims(verdict, [next(looks) for _ in read], policy, sources)
-            for claim_id, (verdict, read) in again.items()
-        }
+
+        def refine() -> dict[str, Verdict]:
+            pairs = zip(contexts, readings, strict=True)
+            looks = iter([SubclaimScore(found or (), reading) for (_, found), reading in pairs])
+            return {
+                verdict.claim.id: rescore_subclaims(
+                    verdict, [next(looks) for _ in read], policy, sources
+                )
+                for verdict, read in again
+            }
+
+        refined = await in_worker_thread(refine)
         return [refined.get(verdict.claim.id, verdict) for verdict in verdicts]
 
     async def _by_rule(
@@ -363,11 +349,6 @@ class Verifier:
 
     def _rated(self, verdict: Verdict, policy: Policy) -> Verdict:
         return rated(verdict, self._backend.info.certainty, policy)
-
-
-def _ensure_question(question: str | None) -> None:
-    if question is not None:
-        ensure_text(question, "the question")
 
 
 def _by_hint(verdict: Verdict) -> Verdict:

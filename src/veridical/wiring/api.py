@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from veridical.settings import Settings
+from veridical.settings.current import current_settings
 from veridical.verification.sync import SyncVerifier
 from veridical.wiring.build import build_verifier
 
@@ -26,7 +26,7 @@ def check(
 
     `backend` is a name (`"embedded"`) or a backend; the default comes from the settings.
     """
-    verifier = build_verifier(Settings.load(), backend=backend)
+    verifier = build_verifier(current_settings(), backend=backend)
     with SyncVerifier(verifier) as blocking:
         return blocking.check(answer, sources, question, policy=policy)
 
@@ -39,5 +39,5 @@ async def acheck(
     backend: str | Backend | None = None,
 ) -> Report:
     """Return the verdict on each claim of `answer`; see `Verifier.check`."""
-    async with build_verifier(Settings.load(), backend=backend) as verifier:
+    async with build_verifier(current_settings(), backend=backend) as verifier:
         return await verifier.check(answer, sources, question, policy=policy)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from importlib.metadata import EntryPoint
 
+    from veridical.core.limits import Limits
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
     from veridical.core.ports import EmbeddingModel
@@ -59,10 +61,11 @@ def build_verifier(
     backend: str | Backend | None = None,
     policy: Policy | None = None,
     operation: Operation = "check",
+    limits: Limits | None = None,
 ) -> Verifier:
     """Return the verifier of the settings; `backend` and `policy` override theirs.
 
-    `operation` is its purpose; the backend depends on it.
+    `operation` is its purpose; the backend depends on it. Texts beyond the `limits` are refused.
     """
     named = backend_of(settings, operation) if backend is None else backend
     return Verifier(
@@ -72,6 +75,7 @@ def build_verifier(
         claims_max_tokens=settings.claims.max_tokens,
         claims_timeout_s=settings.claims.timeout_s,
         batch_size=settings.hallucination.batch_size,
+        limits=limits,
         hash_key=settings.telemetry.key_of_hashes,
     )
 
@@ -199,8 +203,10 @@ def _installed(group: str, what: str, name: str, *others: str) -> EntryPoint:
     entry = find(group, name)
     if entry is None:
         msg = f"there is no {what} named {name!r}"
-        known = ", ".join(sorted([*installed(group), *others]))
-        raise ConfigurationError(msg, hint=f"Installed here: {known}")
+        known = sorted([*installed(group), *others])
+        near = get_close_matches(name, known, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        raise ConfigurationError(msg, hint=f"{meant}Installed here: {', '.join(known)}")
     return entry
 
 

@@ -104,9 +104,9 @@ def test_half_a_surrogate_pair_is_a_quote_that_is_not_there(
     [
         ({"PHQ8_Sleep": "SECRET text"}, "PHQ8_Sleep: Expected list, got str"),
         ({"PHQ8_Slep": ["SECRET"]}, "did you mean PHQ8_Sleep?"),
-        ("SECRET", "invalid JSON"),
+        ("SECRET", "error: evidence.json: invalid JSON at line 1, column 1\n"),
         ('{"PHQ8_Sleep": ["SECRET"], "PHQ8_Sleep": []}', "Duplicate key"),
-        ("[]", "Expected object, got list"),
+        ("[]", "evidence.json: Expected JSON object at top level, got list"),
     ],
 )
 def test_evidence_of_another_shape_exits_with_2(folder: Path, evidence: object, says: str) -> None:
@@ -115,6 +115,11 @@ def test_evidence_of_another_shape_exits_with_2(folder: Path, evidence: object, 
     assert result.stdout == ""
     assert says in result.stderr
     assert "SECRET" not in result.stderr
+
+
+def test_a_key_unlike_any_is_told_of_the_option(folder: Path) -> None:
+    assert "unless --keys names others" in quotes(folder, {"sleep": [THERE]}).stderr
+    assert "--keys" not in quotes(folder, {"PHQ8_Slep": [THERE]}).stderr
 
 
 def test_other_keys_may_be_named_or_any_allowed(folder: Path) -> None:

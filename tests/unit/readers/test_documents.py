@@ -11,9 +11,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from veridical.errors import DocumentError, SourceError, VeridicalError
+from veridical.errors import DocumentError, InputError, SourceError, VeridicalError
 from veridical.readers import documents
-from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources, shown
+from veridical.readers.documents import (
+    ensure_one_stdin,
+    read_answer,
+    read_sources,
+    read_text,
+    shown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,6 +213,15 @@ def test_every_unreadable_file_is_a_named_error_with_a_hint(
         assert caught.value.hint
 
 
+@pytest.mark.parametrize("text", ["", " \n"])
+@pytest.mark.usefixtures("folder")
+def test_an_empty_answer_is_not_to_be_left_out(text: str) -> None:
+    write("empty.md", text)
+    with pytest.raises(InputError) as caught:
+        read_answer("empty.md")
+    assert (caught.value.hint or "").startswith("Give it some text")
+
+
 def test_a_folder_is_no_answer(folder: Path) -> None:
     with pytest.raises(DocumentError, match="is a folder"):
         read_answer(str(folder))
@@ -242,6 +257,12 @@ def test_text_in_place_of_a_path_is_not_repeated() -> None:
     assert "sky" not in str(caught.value)
 
 
+def test_an_address_is_not_fetched_and_the_hint_says_so() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_sources(["https://example.org/page.html"])
+    assert caught.value.hint == "Nothing is fetched: save the page, and name that file"
+
+
 def test_paths_are_shown_without_control_characters() -> None:
     assert shown("a\x1b[31m.md") == "'a\\x1b[31m.md'"
     assert shown("caf\u00e9 \U0001f600.md") == "caf\u00e9 \U0001f600.md"
@@ -254,6 +275,13 @@ def test_paths_are_shown_without_control_characters() -> None:
 def test_an_answer_may_be_json_and_stays_as_it_is() -> None:
     write("answer.json", '{"name": "x"}')
     assert read_answer("answer.json") == '{"name": "x"}'
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pdf_is_no_plain_text(pdf: Callable[..., bytes]) -> None:
+    write("talk.txt", pdf("It rains."))
+    with pytest.raises(DocumentError, match="is a PDF, but the transcript has to be text"):
+        read_text("talk.txt", "the transcript")
 
 
 @pytest.mark.usefixtures("folder")

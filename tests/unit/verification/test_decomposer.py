@@ -207,8 +207,8 @@ def test_the_settings_name_the_text_model() -> None:
     block = {"claims": {"model": "openai:m", "max_tokens": 7, "timeout_s": 3.0}}
     local = {"openai": {"base_url": "http://127.0.0.1:9/v1"}}
     verifier = build_verifier(Settings.model_validate(block | local))
-    decomposer = verifier._decomposer
+    decomposer = verifier._preparation._decomposer
     assert decomposer is not None
     assert (decomposer._model.info.name, decomposer._max_tokens) == ("openai", 7)
     assert decomposer._timeout_s == 3.0
-    assert build_verifier(Settings())._decomposer is None
+    assert build_verifier(Settings())._preparation._decomposer is None

@@ -17,7 +17,7 @@ from veridical.pipeline.inference.capabilities import ServerCapabilities
 from veridical.pipeline.inference.card import WEIGHTS
 from veridical.pipeline.inference.cascade import Cascade
 from veridical.pipeline.inference.classifier_servers import FORMATS
-from veridical.pipeline.inference.classify import ServedClassifier, TextForm
+from veridical.pipeline.inference.classify import ServedClassifier
 from veridical.pipeline.inference.claude import Claude
 from veridical.pipeline.inference.decisions import RequestLimits
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -29,6 +29,7 @@ from veridical.pipeline.inference.openai_text import OpenAIText
 from veridical.pipeline.inference.prices import Usage, UsageBound
 from veridical.pipeline.inference.sampling import Plan
 from veridical.pipeline.inference.systemone import SystemOne
+from veridical.pipeline.inference.text_form import TextForm
 from veridical.pipeline.inference.wrappers import (
     Breaker,
     Cache,
@@ -70,6 +71,12 @@ def test_an_unknown_model_is_a_named_error() -> None:
 def test_an_unknown_backend_is_named_and_the_installed_ones_listed() -> None:
     with pytest.raises(ConfigurationError, match="embedded"):
         build_verifier(Settings(), backend="oracle")
+
+
+def test_a_misspelt_backend_is_told_the_name_that_is_near() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        build_backend(Settings(), "embeded")
+    assert (caught.value.hint or "").startswith("Did you mean embedded? Installed here: ")
 
 
 def test_a_backend_that_is_built_already_is_used_as_it_is() -> None:

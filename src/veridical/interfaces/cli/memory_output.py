@@ -120,7 +120,7 @@ def remembered_lines(done: RememberResult) -> Callable[[Console], None]:
     """Return a printer of the outcome for a fact."""
     said = _SAID.get(done.reason, f"it could not be verified ({done.reason})")
     if done.outcome is FactOutcome.REJECTED:
-        lines = [("Rejected", said), ("why", str(done.error.message) if done.error else "-")]
+        lines = [("Rejected", said), *([("do", done.error.hint)] if done.error else [])]
     elif done.outcome is FactOutcome.FAILED:
         lines = [("Not stored", str(done.error) if done.error else "the store failed")]
     else:

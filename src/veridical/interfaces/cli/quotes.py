@@ -99,7 +99,7 @@ def quotes(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
         parse_transcript,
         validate_evidence_schema,
     )
-    from veridical.readers.documents import ensure_one_stdin, read_text
+    from veridical.readers.documents import STDIN, ensure_one_stdin, read_text, shown
 
     named = None if keys == ANY else keys
     settings = load(config, keys=named, strict=strict, mode=mode, threshold=threshold)
@@ -108,7 +108,8 @@ def quotes(  # noqa: PLR0913 -- one parameter per option is how typer reads a co
         obj = parse_evidence_json(read_text(evidence, "the evidence")).obj
         given = validate_evidence_schema(obj, known_keys(settings, obj if keys == ANY else None))
     except EvidenceSchemaError as error:
-        say_violations(error.message, error.violations)
+        place = "standard input" if evidence == STDIN else shown(evidence)
+        say_violations(f"{place}: {error.message}", error.violations)
         raise typer.Exit(WRONG_USE) from None
     parsed = parse_transcript(read_text(transcript, "the transcript"))
     matches = _grounded(given, parsed, settings, whose_words(speaker))
@@ -154,9 +155,14 @@ def known_keys(settings: Settings, obj: object = None) -> tuple[str, ...]:
 
 def say_violations(message: str, violations: Mapping[str, str]) -> None:
     """Write the violations of the evidence's schema to stderr, key by key."""
+    from veridical.quotes.schema import ROOT
+
     say("error", message)
     for key, says in violations.items():
-        say(f"  {key}", says)
+        if key != ROOT:  # the message says what is wrong with the whole
+            say(f"  {key}", says)
+    if "Unknown key" in violations.values():
+        say("hint", "The keys are those of the PHQ-8, unless --keys names others")
 
 
 def whose_words(named: Sequence[str] | None) -> Speakers:

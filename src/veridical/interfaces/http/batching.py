@@ -11,14 +11,15 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from contextlib import contextmanager, suppress
-from contextvars import Context, ContextVar, copy_context
+from contextlib import suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import anyio
 
+from veridical.core.cancellation import remaining
 from veridical.core.measurements import (
     BackendInfo,
     Estimate,
@@ -32,28 +33,11 @@ from veridical.telemetry import BackendAsked
 from veridical.telemetry.spans import batch_context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from veridical.core.measurements import Measurement
     from veridical.core.ports import Backend
     from veridical.telemetry import Telemetry
-
-_deadline: ContextVar[float] = ContextVar("veridical_deadline", default=math.inf)
-
-
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Limit the queries to a `Deadlined` backend in this block to so many seconds."""
-    token = _deadline.set(min(_deadline.get(), anyio.current_time() + seconds))
-    try:
-        yield
-    finally:
-        _deadline.reset(token)
-
-
-def remaining() -> float:
-    """Return the seconds that are left of the block; 0.0 if none are."""
-    return max(0.0, _deadline.get() - anyio.current_time())
 
 
 class Observed(Wrapper[Query, Estimate, BackendInfo]):
@@ -175,7 +159,7 @@ def _told(error: BaseException) -> Exception:
 
 
 class Deadlined(Wrapper[Query, Estimate, BackendInfo]):
-    """Backend with a deadline: queries unfinished in the block `within` are timeouts.
+    """Backend with the deadline of the `core.cancellation` around: unfinished queries are timeouts.
 
     They are `Unmeasured`.
     """
@@ -193,7 +177,8 @@ class Deadlined(Wrapper[Query, Estimate, BackendInfo]):
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return the measurements made in time."""
-        with anyio.CancelScope(deadline=min(_deadline.get(), self._latest)) as scope:
+        due = min(anyio.current_time() + remaining(), self._latest)
+        with anyio.CancelScope(deadline=due) as scope:
             self._scopes.add(scope)
             try:
                 return await self.wrapped.estimate(queries)

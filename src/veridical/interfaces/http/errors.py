@@ -17,6 +17,7 @@ from veridical.errors import (
     InputError,
     MissingExtraError,
     StoreError,
+    TimeLimitError,
     VeridicalError,
 )
 from veridical.interfaces.http.limits import OverloadedError
@@ -55,7 +56,7 @@ class Problem(BaseModel):
                     "title": "The request cannot be processed",
                     "status": 422,
                     "detail": "the answer is empty",
-                    "hint": "Leave it out, or give it some text",
+                    "hint": "Give it some text",
                     "request_id": "5f0c1a9e6d7b4c83",
                     "errors": [],
                 }
@@ -88,6 +89,7 @@ KINDS: dict[int, tuple[str, str]] = {
     500: ("internal", "Something of ours failed"),
     501: ("not-installed", "A part is not installed"),
     503: ("unavailable", "A part is not available"),
+    504: ("late", "The time of the request is up"),
 }
 
 
@@ -128,21 +130,19 @@ def response(
     return JSONResponse(found, status, dict(headers or {}), media_type=MEDIA_TYPE)
 
 
+_STATUSES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int], ...] = (
+    (OverloadedError, 429),
+    ((MissingReportError, MissingFactError), 404),
+    (MissingExtraError, 501),
+    ((InputError, ConfigurationError), 422),
+    ((BackendError, StoreError), 503),
+    (TimeLimitError, 504),
+)
+
+
 def status_of(error: Exception) -> int:
     """Return the status code of the answer to an error."""
-    match error:
-        case OverloadedError():
-            return 429
-        case MissingReportError() | MissingFactError():
-            return 404
-        case MissingExtraError():
-            return 501
-        case InputError() | ConfigurationError():
-            return 422
-        case BackendError() | StoreError():
-            return 503
-        case _:
-            return 500
+    return next((status for kinds, status in _STATUSES if isinstance(error, kinds)), 500)
 
 
 def document_of(error: Exception) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Plain ASGI: nothing of a body is read before its key is known.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from secrets import token_hex
@@ -12,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 
@@ -23,6 +25,8 @@ from veridical.interfaces.http.oidc import IdentityProviderError
 from veridical.telemetry import Served, Shed, request_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -33,6 +37,8 @@ if TYPE_CHECKING:
 OPEN_PATHS = frozenset({"/", "/docs", "/healthz", "/readyz", "/openapi.json"})
 _OPEN_FOLDERS = ("/page/", "/docs/")
 UNTRACED = frozenset({"/healthz", "/readyz", "/metrics"})
+CLIENT_LEFT = 499
+"""Status in logs and metrics of a request whose client left before there was an answer."""
 API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -82,7 +88,7 @@ class RequestMiddleware:
                     await refused(scope, receive, send)
                 else:
                     limit = self._service.settings.server.max_request_bytes
-                    await self._app(scope, _limited(receive, limit), send)
+                    await self._served(scope, _limited(receive, limit), send)
             except Exception as error:  # noqa: BLE001 -- the last line of defence
                 self._service.failed("request", error)
                 if not send.started:
@@ -92,6 +98,24 @@ class RequestMiddleware:
                 method = scope["method"] if scope["method"] in _METHODS else "other"
                 event = Served(method, _route(scope), send.status, seconds)
                 self._service.telemetry.take(event)
+
+    async def _served(self, scope: Scope, receive: Receive, send: _Sender) -> None:
+        """Answer a request; the work for it ends if the client goes away before that.
+
+        A fact on its way into memory is decided on in any case.
+        """
+        if not scope["path"].startswith("/v1/") or scope["path"].startswith("/v1/memory"):
+            await self._app(scope, receive, send)
+            return
+        body = _Body(receive)
+        with anyio.CancelScope() as work:
+            leaving = asyncio.create_task(body.left(lambda: _end(work, send)))
+            try:
+                await self._app(scope, body.read, send)
+            finally:
+                leaving.cancel()
+        if work.cancelled_caught and not send.started:
+            send.status = CLIENT_LEFT
 
     async def _refused(self, scope: Scope, acting: ExitStack) -> Response | None:
         """Return the refusal of a request, None if it passes; act for its key from then on."""
@@ -181,6 +205,33 @@ def _limited(receive: Receive, limit: int) -> Receive:
     return read
 
 
+def _end(work: anyio.CancelScope, send: _Sender) -> None:
+    if not send.ended:
+        work.cancel()
+
+
+class _Body:
+    """Body of a request, and behind it the news that the client has left."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._complete = asyncio.Event()
+
+    async def read(self) -> Message:
+        """Return the next message, as an application receives it."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            self._complete.set()
+        return message
+
+    async def left(self, then: Callable[[], object]) -> None:
+        """Call `then` when the client has left; before the end of the body nobody listens."""
+        await self._complete.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        then()
+
+
 class _Sender:
     """Sender of an answer with the common headers."""
 
@@ -188,7 +239,7 @@ class _Sender:
         self._send = send
         self._name = name
         self._private = scope["path"].startswith("/v1/")
-        self.started = False
+        self.started = self.ended = False
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -202,3 +253,5 @@ class _Sender:
             if self._private:
                 headers.setdefault("cache-control", "no-store")
         await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            self.ended = True

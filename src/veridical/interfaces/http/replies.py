@@ -193,7 +193,7 @@ _REPORT_HEADERS = {
     },
 }
 _RETRY = {"retry-after": {"description": "Seconds to wait.", "schema": {"type": "integer"}}}
-_ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500)
+_ALWAYS = (400, 401, 403, 413, 421, 422, 429, 500, 504)
 
 
 def answers(schema: Schema, says: str, *more: int, report: bool = False) -> dict[int | str, Any]:

@@ -14,23 +14,26 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import AfterValidator
 
+from veridical.core.cancellation import remaining
 from veridical.core.sources import as_sources
-from veridical.core.types import ensure_text
+from veridical.core.types import Source, ensure_text
 from veridical.errors import InputError
 from veridical.interfaces.http import replies, schemas
 from veridical.interfaces.http.access import ServiceDep, needs
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.batching import remaining, within
 from veridical.interfaces.http.errors import MissingReportError
 from veridical.interfaces.http.limits import Kind
 from veridical.interfaces.http.report_cache import new_id
 from veridical.interfaces.http.streaming import Stream
+from veridical.pipeline.reports.document import to_compact_json
 from veridical.pipeline.reports.formats import FORMATS, format_named
 from veridical.telemetry import audited, quoted
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from veridical.core.limits import Limits
     from veridical.core.policy import Policy
     from veridical.interfaces.http.service import Service
     from veridical.pipeline.reports import Report
@@ -80,7 +83,8 @@ async def check(body: schemas.CheckIn, request: Request, service: ServiceDep) ->
     """
     report = await service.admitted("check", _checking(body, service))
     headers = await _kept(service, request, report)
-    return as_json(report.to_dict(), headers)
+    text = await service.rendered(partial(to_compact_json, report))
+    return Response(text.encode(), headers=headers, media_type="application/json")
 
 
 def _checking(
@@ -129,7 +133,7 @@ async def _kept(
 async def check_stream(body: schemas.CheckIn, request: Request, service: ServiceDep) -> Response:
     """Send claims as soon as their verdicts stand, not always in the answer's order."""
     stream, report_id = Stream(service), new_id()
-    _ensure_checkable(body)
+    _ensure_checkable(body, service.limits)
     checking = _checking(body, service, progress=stream.progress, watcher=stream)
 
     async def work() -> Report:
@@ -137,7 +141,7 @@ async def check_stream(body: schemas.CheckIn, request: Request, service: Service
         await _kept(service, request, report, report_id)
         return report
 
-    with within(service.settings.server.deadline_s):
+    with service.deadline():
         with service.shedding("stream"):
             await service.admission.enter(Kind.CHECK, wait_s=remaining())
         stream.start(work, after=lambda: service.admission.leave(None))
@@ -148,12 +152,13 @@ async def check_stream(body: schemas.CheckIn, request: Request, service: Service
     )
 
 
-def _ensure_checkable(body: schemas.CheckIn) -> None:
+def _ensure_checkable(body: schemas.CheckIn, limits: Limits) -> None:
     """Raise now the errors that would otherwise be events of a stream with the status 200."""
     ensure_text(body.answer, "the answer")
+    limits.ensure_answer(body.answer)
     if body.question is not None:
         ensure_text(body.question, "the question")
-    as_sources(schemas.plain_sources(body.sources))
+    limits.ensure_sources(as_sources(schemas.plain_sources(body.sources)).values())
 
 
 @checks.post(
@@ -188,7 +193,8 @@ async def verify_claim(body: schemas.ClaimIn, service: ServiceDep) -> Response:
 )
 async def quotes(body: schemas.QuotesIn, service: ServiceDep) -> Response:
     """Return the place of each quote, its fidelity, and its caveats."""
-    work = partial(anyio.to_thread.run_sync, partial(_quoted, body, service))
+    service.limits.ensure_sources([Source("transcript", body.transcript)], "the transcript has")
+    work = partial(in_worker_thread, partial(_quoted, body, service))
     return as_json(await service.admitted("quotes", work))
 
 
@@ -268,7 +274,7 @@ async def get_report(
 ) -> Response:
     """Return a report that a key of this project asked for, if it is still kept."""
     report = await _found(service, request, report_id)
-    return await anyio.to_thread.run_sync(_rendered, report, format_named(name))
+    return await service.rendered(partial(_rendered, report, format_named(name)))
 
 
 @checks.post(
@@ -277,9 +283,11 @@ async def get_report(
     responses={**replies.answers(replies.REPORT, ""), 200: replies.REPORT_IN_A_FORMAT},
     response_class=Response,
 )
-async def convert_report(body: schemas.ReportIn, *, name: FormatName = "json") -> Response:
+async def convert_report(
+    body: schemas.ReportIn, service: ServiceDep, *, name: FormatName = "json"
+) -> Response:
     """Return a report that need not be kept here, in another format; nothing is checked again."""
-    return await anyio.to_thread.run_sync(_converted, body, format_named(name))
+    return await service.rendered(partial(_converted, body, format_named(name)))
 
 
 def _converted(body: schemas.ReportIn, form: ReportFormat) -> Response:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from veridical.core.cancellation import Cancellation, cancellable, remaining
 from veridical.core.measurements import Query
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.audit_log import AuditSink
 from veridical.interfaces.http.authentication import Authentication
-from veridical.interfaces.http.batching import Batching, Deadlined, Observed, remaining, within
+from veridical.interfaces.http.batching import Batching, Deadlined, Observed
 from veridical.interfaces.http.limits import (
     Kind,
     OverloadedError,
@@ -26,9 +27,12 @@ from veridical.interfaces.http.limits import (
     RequestQueue,
     SharedRateLimiter,
 )
+from veridical.interfaces.http.memory_release import MemoryRelease
 from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
 from veridical.interfaces.http.usage import UsageSink
 from veridical.interfaces.http.worker import QueueWorker
+from veridical.pipeline.claims import split_sentences
+from veridical.pipeline.inference.vectors import packaged_vectors
 from veridical.telemetry import (
     FactDecided,
     LogSink,
@@ -41,11 +45,13 @@ from veridical.telemetry import (
     verified,
 )
 from veridical.telemetry.prometheus import PrometheusSink
+from veridical.verification.worker_threads import in_worker_thread
 from veridical.wiring.build import backend_of, build_verifier, is_instant
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from veridical.core.policy import Policy
     from veridical.core.ports import Backend, TextModel
@@ -89,6 +95,9 @@ class Service:
         self.rates = self._rates()
         self.ready = False
         self.draining = False
+        self._memory = MemoryRelease()
+        self._work, self._answers = Cancellation(), Cancellation()
+        self.limits = server.limits
         self.failure: VeridicalError | None = None
         self._worker: QueueWorker | None = None
         self._opening = anyio.Lock()
@@ -96,13 +105,15 @@ class Service:
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
         self.backend = self._shared(self._parts.backend)
-        self.verifier = build_verifier(settings, backend=self.backend)
+        self.verifier = build_verifier(settings, backend=self.backend, limits=self.limits)
         self._batching = self._batched(self.backend)
         self._output_parts = self._parts_for_output(given=backend is not None)
         self._backends, self.output_verifier = [self.backend], self.verifier
         if self._output_parts is not None:
             self._backends.append(self._shared(self._output_parts.backend))
-            self.output_verifier = build_verifier(settings, backend=self._backends[-1])
+            self.output_verifier = build_verifier(
+                settings, backend=self._backends[-1], limits=self.limits
+            )
         self._gauges()
 
     def _parts_for_output(self, *, given: bool) -> Runtime | None:
@@ -204,6 +215,7 @@ class Service:
         An error at the start is raised, and kept as `failure`.
         """
         await self.rates.open()
+        await anyio.to_thread.run_sync(_warm)
         for backend in self._backends:
             if not is_instant(backend):
                 continue
@@ -245,14 +257,18 @@ class Service:
     def drain(self) -> None:
         """Refuse new requests, and let accepted ones end in the time of a shutdown."""
         self.draining = True
+        seconds = self.settings.server.shutdown_s
+        self._work.hasten(max(0.1, seconds - _ANSWER_S))
+        self._answers.hasten(seconds)
         for backend in self._backends:
-            backend.hasten(max(0.1, self.settings.server.shutdown_s - _ANSWER_S))
+            backend.hasten(max(0.1, seconds - _ANSWER_S))
 
     async def stop(self) -> None:
         """Close everything that is open."""
         if self._writing is not None:
             self._writing.cancel()
         await anyio.to_thread.run_sync(self.usage.write)
+        self._memory.stop()
         if self._worker is not None:
             await anyio.to_thread.run_sync(self._worker.stop)
         for parts in (self._parts, self._output_parts):
@@ -272,10 +288,19 @@ class Service:
     ) -> T:
         """Do work in its turn and within the deadline; `OverloadedError` if there is no room."""
         started = perf_counter()
-        with within(self.settings.server.deadline_s), self.shedding(operation):
+        with self.deadline(), self.shedding(operation):
             async with self.admission.slot(kind, wait_s=remaining()):
                 self.telemetry.take(Waited(operation, perf_counter() - started))
                 return await work()
+
+    def deadline(self) -> AbstractContextManager[Cancellation]:
+        """Limit the work of a block to the deadline of a request, and to that of a shutdown."""
+        return cancellable(self.settings.server.deadline_s, parent=self._work)
+
+    async def rendered(self, render: Callable[[], T]) -> T:
+        """Return what `render` makes of a result, in a thread; for work after the deadline."""
+        with cancellable(self.settings.server.deadline_s, parent=self._answers):
+            return await in_worker_thread(render)
 
     @contextmanager
     def shedding(self, operation: str) -> Iterator[None]:
@@ -315,6 +340,7 @@ class Service:
                 watcher=watcher or self.telemetry,
             )
             self.telemetry.take(checked(report, operation, self._hash_key))
+        self._memory.checked(report)
         return report
 
     async def verify(
@@ -359,6 +385,12 @@ class Service:
     def output(self) -> OutputVerifier:
         """Verifier of answers on their way to a user, such as the proxy's."""
         return OutputVerifier(self)
+
+
+def _warm() -> None:
+    """Load what claims and evidence are read with, so that no request has to."""
+    split_sentences("It is warm. It is read.")
+    packaged_vectors()
 
 
 class OutputVerifier:

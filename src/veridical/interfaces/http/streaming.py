@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from veridical.interfaces.http.errors import document_of, status_of
-from veridical.pipeline.reports.document import to_claim, to_document
+from veridical.pipeline.reports.document import to_claim, to_compact_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -62,7 +63,9 @@ class Stream:
 
     async def _run(self, work: Callable[[], Awaitable[Report]]) -> None:
         try:
-            self._events.put_nowait(("report", to_document(await work())))
+            report = await work()
+            text = await self._service.rendered(partial(to_compact_json, report))
+            self._events.put_nowait(("report", text))
         except Exception as error:  # noqa: BLE001 -- the status is out already: it becomes an event
             if status_of(error) == 500:  # noqa: PLR2004 -- a failure of ours
                 self._service.failed("stream", error)
@@ -88,5 +91,6 @@ class Stream:
 
 
 def _written(name: str, data: object) -> bytes:
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+    is_json = isinstance(data, str)
+    text = data if is_json else json.dumps(data, ensure_ascii=False, allow_nan=False)
     return f"event: {name}\ndata: {text}\n\n".encode()

@@ -14,6 +14,7 @@ import anyio.to_thread
 
 from veridical.audit import auditing
 from veridical.core.projects import project_in_force
+from veridical.core.types import Source
 from veridical.interfaces.http.schemas import plain_sources
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.progress import Progress
@@ -27,6 +28,8 @@ from veridical.telemetry import (
     quoted,
     verified,
 )
+from veridical.verification.worker_threads import in_worker_thread
+from veridical.wiring.build import build_verifier
 from veridical.wiring.runtime import Runtime, load_gate_model
 
 if TYPE_CHECKING:
@@ -62,11 +65,13 @@ class Toolbox:
     def __init__(
         self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
     ) -> None:
+        self._limits = settings.server.limits
         self._telemetry = Telemetry([LogSink(), *sinks])
         self._hash_key = settings.telemetry.key_of_hashes
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
-        self._verifier = self._parts.verifier  # made now, so that a wrong name is said now
+        # Made now, so that a wrong name is said now.
+        self._verifier = build_verifier(settings, backend=self._parts.backend, limits=self._limits)
         self._making = anyio.Lock()
 
     @property
@@ -167,6 +172,7 @@ class Toolbox:
         self, given: arguments.GroundQuotes, _progress: Progress
     ) -> answers.QuotesAnswer:
         """Look quotes up."""
+        self._limits.ensure_sources([Source("source", given.transcript)], "the transcript has")
         started = perf_counter()
         by_key = given.quotes if isinstance(given.quotes, dict) else {None: given.quotes}
         keys = [key for key, quotes in by_key.items() for _ in quotes]
@@ -177,7 +183,7 @@ class Toolbox:
             strict=given.strict,
             speaker=tuple(given.speaker) or None,
         )
-        matches = await anyio.to_thread.run_sync(look)
+        matches = await in_worker_thread(look)
         self._telemetry.take(quoted(matches, perf_counter() - started))
         return answers.grounded(matches, keys)
 

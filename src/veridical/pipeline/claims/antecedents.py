@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import Span
 from veridical.pipeline.claims.lexicon import (
     DETERMINERS,
@@ -60,10 +62,15 @@ def with_known_names(claims: ClaimSet, sources: Iterable[str]) -> ClaimSet:
         return claims
     texts = [text.lower() for text in sources]
 
+    @cache
+    def having(name: str) -> frozenset[int]:
+        checkpoint()
+        return frozenset(i for i, text in enumerate(texts) if name in text)
+
     def is_known(claim: Claim) -> bool:
         own = frozenset(words(claim.text.lower()))
         names = [w for w in words(claim.as_read.lower().replace("'s", "")) if w not in own]
-        return any(all(name in text for name in names) for text in texts)
+        return not names or bool(frozenset.intersection(*map(having, names)))
 
     return replace(
         claims,

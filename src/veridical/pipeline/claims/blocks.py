@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import ClaimKind, Span
 from veridical.pipeline.claims.fences import FENCE, info_of, read_fences
 from veridical.pipeline.claims.lines import Line, read_lines
@@ -68,6 +69,7 @@ def parse_blocks(text: str) -> Iterator[TextBlock]:
     fences = read_fences(lines)
     index = 0
     while index < len(lines):
+        checkpoint()
         if index in fences.marks:
             step = _fenced(lines, index, fences.code.get(index))
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
@@ -344,7 +345,12 @@ def _paren_ids(content: str, known: Collection[str]) -> list[str]:
 
 def _is_sibling(content: str, known: Collection[str]) -> bool:
     """Return whether an id differs from a known one in its number or its one letter: S9 from S1."""
-    return not content.isdecimal() and _series(content) in map(_series, known)
+    return not content.isdecimal() and _series(content) in _all_series(frozenset(known))
+
+
+@lru_cache(maxsize=8)
+def _all_series(known: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(_series, known))
 
 
 def _series(source_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from veridical.core.types import Confidence
 from veridical.pipeline.claims.lexicon import has_any
@@ -69,6 +70,7 @@ class Stated:
     rest: str = field(repr=False)
 
 
+@lru_cache(maxsize=4)  # a sentence is asked for several times in a row
 def find_confidence(text: str) -> Stated:
     """Return the stated confidence, else the one that certainty words imply, else None."""
     if not has_any(text, _HINTS):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import CitationRef, Claim, ClaimKind, ClaimSet, Exclusion, Part, Span
 from veridical.pipeline.claims.antecedents import resolve
 from veridical.pipeline.claims.assertions import exclusion, without_greeting
@@ -58,6 +60,7 @@ def _named(sentences: Sequence[_Sentence]) -> Iterator[Claim]:
     """Yield the claims, with the antecedents of their first words in the sentence before."""
     before, paragraph = "", Span(0, 0)
     for sentence in sentences:
+        checkpoint()
         claims = sentence.claims()
         if sentence.place.block.span != paragraph:
             before, paragraph = "", sentence.place.block.span
@@ -106,6 +109,7 @@ def _sentences(answer: str, known: frozenset[str]) -> Iterator[_Sentence]:
     index = 0
     for place in places(answer):
         for span in _spans(answer, place, known):
+            checkpoint()
             prose = mask_quote_marks(span.of(answer), quoted=place.block.quoted)
             marks = tuple(find_marks(prose, Span(0, len(prose)), known))
             yield _Sentence(place, span, prose, marks, footnotes, index)
@@ -260,11 +264,16 @@ class _Sentence:
         )
 
     def _exclusion(self, span: Span) -> Exclusion | None:
-        # Backticks stay: they tell "Run `make`." from "Run time is short."
-        return exclusion(_bare(plain(self.prose, span, self.marks, backticks=True)))
+        return _excluded(self.prose, span, self.marks)
 
     def _plain(self, span: Span) -> str:
         return plain(self.prose, span, self.marks)
+
+
+@lru_cache(maxsize=4)  # most sentences are one clause: the same stretch is asked for twice
+def _excluded(prose: str, span: Span, marks: tuple[CitationMark, ...]) -> Exclusion | None:
+    # Backticks stay: they tell "Run `make`." from "Run time is short."
+    return exclusion(_bare(plain(prose, span, marks, backticks=True)))
 
 
 def _within(marks: tuple[CitationMark, ...], clause: Span) -> tuple[CitationMark, ...]:

@@ -95,7 +95,10 @@ def words(text: str) -> list[str]:
 def has_any(text: str, parts: tuple[str, ...]) -> bool:
     """Return whether one of some lower-case strings is in a text: far cheaper than a pattern."""
     lowered = text.lower()
-    return any(part in lowered for part in parts)
+    for part in parts:  # noqa: SIM110 -- `any` with a generator takes twice the time
+        if part in lowered:
+            return True
+    return False
 
 
 def has_finite_verb(text: str, *, participles: bool = True) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from veridical.core.cancellation import checkpoint
+
 # The same ends of line as str.splitlines.
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
@@ -47,6 +49,7 @@ def read_lines(text: str) -> list[Line]:
     end_before = 0
     blank = True
     for match in _LINE.finditer(text):
+        checkpoint()
         start, end = match.span()
         blank = blank or text[end_before:start] not in _ONE_BREAK
         end_before = end

@@ -78,10 +78,12 @@ def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
         rest = Span(adjunct.end(), clause.end)
         return _with_adjunct(Span(*adjunct.span()), _clauses(masked, rest, protected))
     tokens = tokens_of(masked, clause, protected)
-    if found := _clauses(masked, clause, protected):
+    if is_blocked(tokens):
+        return []
+    if found := _joined(masked, clause, protected):
         return found
     verb = finite_verb(tokens)
-    if verb is None or is_blocked(tokens):
+    if verb is None:
         return []
     reading = _Reading(masked, clause, tuple(protected), tuple(tokens), verb)
     return reading.predicates() or reading.objects()
@@ -89,9 +91,13 @@ def find_conjuncts(masked: str, clause: Span) -> list[Conjunct]:
 
 def _clauses(masked: str, clause: Span, protected: Sequence[Span]) -> list[Conjunct]:
     """Return the clauses that each have a subject and a verb; none if they are not certain."""
-    tokens = tokens_of(masked, clause, protected)
-    if is_blocked(tokens):
+    if is_blocked(tokens_of(masked, clause, protected)):
         return []
+    return _joined(masked, clause, protected)
+
+
+def _joined(masked: str, clause: Span, protected: Sequence[Span]) -> list[Conjunct]:
+    """Return the clauses of a stretch that nothing governs as a whole; see `_clauses`."""
     joints = [Span(*m.span()) for m in _CLAUSE_JOINT.finditer(masked, clause.start, clause.end)]
     joints = [joint for joint in joints if not any(joint.overlaps(each) for each in protected)]
     spans: list[Span] = []
@@ -236,7 +242,7 @@ class _Reading:
         return self._between(start, self.clause.end)
 
     def _between(self, start: int, end: int) -> list[Token]:
-        return [t for t in self.tokens if start <= t.span.start and t.span.end <= end]
+        return [t for t in self.tokens if start <= t.start and t.end <= end]
 
 
 def _is_no_thing(token: Token) -> bool:

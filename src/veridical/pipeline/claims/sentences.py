@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import ClaimKind, Span
 from veridical.pipeline.claims.blocks import parse_blocks
 from veridical.pipeline.claims.citations import find_marks
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 # nupunkt's time grows with the square of a token's or a window's length.
 _WINDOW = 8192
+# A pattern holds up all other threads until it has read its text.
+_STRETCH = 65_536
+_STOP = re.compile(r"(?<=[^\W\d_][.!?])\s+(?=[A-Z])|[。！？]")
 _LONG_TOKEN = re.compile(r"\S{120,}")
 # Longer quotations are split like any text: evidence is searched sentence by sentence.
 _MAX_QUOTE = 200
@@ -57,7 +61,32 @@ def _block_sentences(text: str, block: TextBlock) -> Iterator[Span]:
 
 def sentences_of(text: str, block: TextBlock, known: Collection[str] = ()) -> list[Span]:
     """Return the sentences of a block of prose."""
-    span = block.span
+    stretches = _stretches(text, block.span)
+    return [found for span in stretches for found in _sentences(text, span, block, known)]
+
+
+def _stretches(text: str, span: Span) -> Iterator[Span]:
+    """Yield a block whole, or one without end in stretches of whole sentences: units of work."""
+    start = span.start
+    while span.end - start > _STRETCH:
+        checkpoint()
+        middle, latest = start + _STRETCH // 2, start + _STRETCH
+        stops = [match.end() for match in _STOP.finditer(text, middle, latest)]
+        end = stops[-1] if stops else max(text.rfind(" ", middle, latest), middle)
+        yield from _stripped(text, Span(start, end))
+        start = end
+    yield from _stripped(text, Span(start, span.end))
+
+
+def _stripped(text: str, span: Span) -> Iterator[Span]:
+    piece = span.of(text)
+    content = piece.strip()
+    if content:
+        start = span.start + len(piece) - len(piece.lstrip())
+        yield Span(start, start + len(content))
+
+
+def _sentences(text: str, span: Span, block: TextBlock, known: Collection[str]) -> list[Span]:
     if not _ENDER.search(text, span.start, span.end - 1):
         return [span]
     prose = mask_quote_marks(text[span.start : span.end], quoted=block.quoted)
@@ -146,6 +175,7 @@ def _punkt_cuts(masked: str) -> Iterator[int]:
 
     start = 0
     while start < len(masked):
+        checkpoint()
         window = masked[start : start + _WINDOW]
         cuts = [start + end for _, end in sent_spans(window)[:-1]]
         yield from cuts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
 def _not_after(words: str) -> str:
@@ -56,6 +57,7 @@ _OPENERS = re.compile(r"(?:All|Every|Each|Always|Only|The only|Definitely|Certai
 _QUOTED = re.compile(r"(\"[^\"]{0,400}\"|“[^”]{0,400}”)")
 
 
+@lru_cache(maxsize=4)  # a sentence is asked for several times in a row
 def soften(text: str) -> str | None:
     """Return a weaker claim; None if no strong word is in it. Quotations stay as they are."""
     opening = _OPENERS.match(text)

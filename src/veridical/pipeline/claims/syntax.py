@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from veridical.core.types import Span
 from veridical.pipeline.claims.lexicon import (
@@ -44,18 +43,25 @@ _PROTECTED = re.compile(
 _MARKUP = re.compile(r"[*`]")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A word or a separating punctuation mark of a sentence."""
+class Token(NamedTuple):
+    """A word or a separating punctuation mark of a sentence.
 
-    text: str = field(repr=False)
-    span: Span
-    protected: bool = False
+    `word` is in lower case; it is empty in a protected stretch, so that no word list matches.
+    """
+
+    text: str
+    start: int
+    end: int
+    word: str
+    protected: bool
+
+    def __repr__(self) -> str:
+        return f"Token({self.start}..{self.end})"  # a repr ends up in logs, where no text belongs
 
     @property
-    def word(self) -> str:
-        """Token in lower case; empty in a protected stretch, so that no word list matches."""
-        return "" if self.protected else self.text.lower().replace("’", "'")
+    def span(self) -> Span:
+        """Stretch of the sentence."""
+        return Span(self.start, self.end)
 
     @property
     def capitalised(self) -> bool:
@@ -88,11 +94,12 @@ def tokens_of(masked: str, span: Span, protected: Sequence[Span]) -> list[Token]
     found: list[Token] = []
     index = 0
     for match in _TOKEN.finditer(masked, span.start, span.end):
-        here = Span(*match.span())
-        while index < len(protected) and protected[index].end <= here.start:
+        text, (start, end) = match[0], match.span()
+        while index < len(protected) and protected[index].end <= start:
             index += 1
-        is_protected = index < len(protected) and here.overlaps(protected[index])
-        found.append(Token(match[0], here, is_protected))
+        is_protected = index < len(protected) and protected[index].start < end
+        word = "" if is_protected else text.lower().replace("’", "'")
+        found.append(Token(text, start, end, word, is_protected))
     return found
 
 

@@ -7,16 +7,20 @@ evidence. Support found only in a source that was not cited counts for p0, not f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from heapq import nlargest
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.types import FURTHER, Binding, Passage, SourceSpan, Span
+from veridical.pipeline.evidence.overlaps import overlapping
+from veridical.pipeline.evidence.ranking import best_of, descending
 from veridical.pipeline.evidence.scrubbing import merge, near_copies, scrub
 from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from veridical.core.types import Citation
     from veridical.pipeline.evidence.corpus import Corpus, MatchScores, Window
@@ -53,20 +57,36 @@ class _Part:
     piece: SourceSpan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Scope:
-    """Part of the corpus that is a claim's evidence, in its order."""
+    """Part of the corpus that is a claim's evidence, in its order.
 
-    clips: Sequence[_Clip]
-    parts: Sequence[_Part]
+    The clips are their windows (numbers) and the regions of these. Of a sentence (number) all is
+    readable, unless `cut` has less for its place.
+    """
+
+    windows: Any
+    regions: Sequence[Span]
+    sentences: Any
+    tokens: int
+    cut: Mapping[int, SourceSpan] = field(default_factory=dict)
+
+    def clip(self, at: int) -> _Clip:
+        """Return the clip at a place."""
+        return _Clip(int(self.windows[at]), self.regions[at])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Rest:
-    """Spans of each source that are scrubbed, and the sentences that are left."""
+    """Spans of each source that are scrubbed, and the sentences (numbers) that are left."""
 
     scrubbed: Mapping[str, Sequence[Span]]
-    parts: Sequence[_Part]
+    sentences: Any
+
+    @cached_property
+    def standing(self) -> frozenset[int]:
+        """Sentences that are left."""
+        return frozenset(self.sentences.tolist())
 
 
 class Binder:
@@ -92,6 +112,7 @@ class Binder:
 
         Of the sources that are to be read `always`, one passage each is, wherever they rank.
         """
+        checkpoint()
         cited = self._cited(citations)
         scores = self._corpus.rank(claim)
         scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
@@ -105,13 +126,14 @@ class Binder:
             citations=tuple(citations),
             with_evidence=tuple(read),
             without_evidence=tuple(without or self._structure(nearest)),
-            windows_total=len(scope.clips) or len(nearest),
+            windows_total=len(scope.windows) or len(nearest),
             nearest=self._nearest(scope, scores),
         )
 
     def _nearest(self, scope: _Scope, scores: MatchScores) -> tuple[SourceSpan, ...]:
-        ranked = nlargest(NEAREST, scope.parts, key=lambda part: scores.sentences[part.sentence])
-        return tuple(part.piece for part in ranked if scores.sentences[part.sentence] > 0)
+        found = scores.sentences[scope.sentences]
+        ranked = islice(descending(found), NEAREST)
+        return tuple(self._part(scope, at).piece for at in ranked if found[at] > 0)
 
     def verbatim(self, claim: str, citations: Sequence[Citation]) -> Passage | None:
         """Return the sentence of a claim's evidence that is the claim, word for word."""
@@ -137,34 +159,60 @@ class Binder:
 
     def _scope(self, pieces: tuple[SourceSpan, ...]) -> _Scope:
         if pieces not in self._scopes:
-            self._scopes[pieces] = _Scope(list(self._clips(pieces)), list(self._parts(pieces)))
+            self._scopes[pieces] = self._made_scope(_by_source(pieces))
         return self._scopes[pieces]
 
-    def _clips(self, pieces: Sequence[SourceSpan]) -> Iterator[_Clip]:
-        """Yield each window that reaches into the pieces."""
-        regions = _by_source(pieces)
-        for index, window in enumerate(self._corpus.windows):
-            if window.source in regions:
-                span = self._corpus.span(window).span
-                yield from (_Clip(index, r) for r in regions[window.source] if span.overlaps(r))
+    def _made_scope(self, regions: Mapping[str, Sequence[Span]]) -> _Scope:
+        import numpy as np
+
+        clips = list(self._clips(regions))
+        parts = list(self._parts(regions))
+        sentences = self._corpus.sentences
+        return _Scope(
+            np.asarray([clip.window for clip in clips], dtype=np.intp),
+            [clip.region for clip in clips],
+            np.asarray([part.sentence for part in parts], dtype=np.intp),
+            sum(sentences[part.sentence].tokens for part in parts),
+            {
+                at: part.piece
+                for at, part in enumerate(parts)
+                if part.piece is not sentences[part.sentence].piece
+            },
+        )
+
+    def _clips(self, regions: Mapping[str, Sequence[Span]]) -> Iterator[_Clip]:
+        """Yield each window that reaches into the regions."""
+        for source, ranges in self._corpus.ranges.items():
+            if source in regions:
+                for index in ranges.windows:
+                    span = self._corpus.span(self._corpus.windows[index]).span
+                    yield from (_Clip(index, r) for r in overlapping(regions[source], span))
+
+    def _part(self, scope: _Scope, at: int) -> _Part:
+        sentence = int(scope.sentences[at])
+        return _Part(sentence, scope.cut.get(at) or self._corpus.sentences[sentence].piece)
 
     def _choose(self, scope: _Scope, scores: MatchScores) -> list[Passage]:
         """Return the best windows of the scope, cut down to it: one at least."""
-        ranked = sorted(scope.clips, key=lambda clip: -scores.windows[clip.window])
-        return [self._passage(clip, scores) for clip in ranked[: max(self._limit, 1)]]
+        ranked = islice(self._ranked_clips(scope, scores), max(self._limit, 1))
+        return [self._passage(clip, scores) for clip in ranked]
+
+    def _ranked_clips(self, scope: _Scope, scores: MatchScores) -> Iterator[_Clip]:
+        return map(scope.clip, descending(scores.windows[scope.windows]))
 
     def _passage(self, clip: _Clip, scores: MatchScores) -> Passage:
         window = self._corpus.windows[clip.window]
         inside = self._corpus.span(window).span.common(clip.region)
         piece, focus = SourceSpan(window.source, inside), self._focus(window, inside, scores)
-        return Passage(self._corpus.text(piece), (piece,), focus, scores.windows[clip.window])
+        relevance = float(scores.windows[clip.window])
+        return Passage(self._corpus.text(piece), (piece,), focus, relevance)
 
     def _blank(self, piece: SourceSpan) -> Passage:
         return Passage(self._corpus.text(piece), (piece,))
 
     def _focus(self, window: Window, inside: Span, scores: MatchScores) -> tuple[SourceSpan, ...]:
         near = [
-            (scores.sentences[i], self._corpus.sentences[i].piece)
+            (float(scores.sentences[i]), self._corpus.sentences[i].piece)
             for i in range(window.first, window.last)
             if self._corpus.sentences[i].piece.span.overlaps(inside)
         ]
@@ -190,11 +238,11 @@ class Binder:
         always: Collection[str],
     ) -> list[Passage]:
         """Return the closest sentences, the stitched passage and, of short evidence, the rest."""
-        closest = self._closest(scope.parts, scores)
+        at = best_of(scores.sentences[scope.sentences])
+        closest = self._closest(self._part(scope, at), self._around(scope, at), scores)
         elsewhere = set(always) - {piece.source for piece in closest.pieces}
         first = [closest, *self._always(scope, scores, elsewhere), replace(stitched, turn=1)]
-        tokens = sum(self._corpus.sentences[part.sentence].tokens for part in scope.parts)
-        if tokens + estimate_tokens(claim) > SHORT_TOKENS:
+        if scope.tokens + estimate_tokens(claim) > SHORT_TOKENS:
             return first
         return [*first, *self._further(scope, scores, first)]
 
@@ -203,9 +251,11 @@ class Binder:
     ) -> Iterator[Passage]:
         """Yield the nearest window of each source that is wanted."""
         windows = self._corpus.windows
-        clips = [clip for clip in scope.clips if windows[clip.window].source in wanted]
-        ranked = sorted(clips, key=lambda clip: -scores.windows[clip.window])
-        nearest = {windows[clip.window].source: clip for clip in reversed(ranked)}
+        if not wanted:
+            return
+        ranked = self._ranked_clips(scope, scores)
+        clips = [clip for clip in ranked if windows[clip.window].source in wanted]
+        nearest = {windows[clip.window].source: clip for clip in reversed(clips)}
         yield from (self._passage(clip, scores) for clip in nearest.values())
 
     def _further(
@@ -213,8 +263,9 @@ class Binder:
     ) -> Iterator[Passage]:
         """Yield the windows, the nearest first, that have sentences which are not read yet."""
         known = {piece for passage in read for piece in passage.pieces}
-        left = [part.piece for part in scope.parts if part.piece not in known]
-        for clip in sorted(scope.clips, key=lambda clip: -scores.windows[clip.window]):
+        pieces = (self._part(scope, at).piece for at in range(len(scope.sentences)))
+        left = [piece for piece in pieces if piece not in known]
+        for clip in self._ranked_clips(scope, scores):
             passage = self._passage(clip, scores)
             new = [piece for piece in left if passage.pieces[0].covers(piece)]
             if new:
@@ -223,35 +274,41 @@ class Binder:
 
     def _best_parts(self, scope: _Scope, scores: MatchScores) -> Iterator[_Part]:
         room = self._corpus.window_tokens
-        for part in sorted(scope.parts, key=lambda part: -scores.sentences[part.sentence]):
+        found = scores.sentences[scope.sentences]
+        for at in descending(found):
+            part = self._part(scope, at)
             tokens = self._corpus.sentences[part.sentence].tokens
-            if scores.sentences[part.sentence] <= 0 or tokens > room:
+            if found[at] <= 0 or tokens > room:
                 return
             room -= tokens
             yield part
 
-    def _closest(self, parts: Sequence[_Part], scores: MatchScores) -> Passage:
+    def _around(self, scope: _Scope, at: int) -> Iterator[_Part]:
+        """Yield the parts at a place and around it."""
+        end = min(at + NEIGHBOURS + 1, len(scope.sentences))
+        return (self._part(scope, place) for place in range(max(at - NEIGHBOURS, 0), end))
+
+    def _closest(self, best: _Part, around: Iterable[_Part], scores: MatchScores) -> Passage:
         """Return the best sentence, with the one near it that adds most of the missing words."""
-        at = max(range(len(parts)), key=lambda i: scores.sentences[parts[i].sentence])
-        best = parts[at]
-        lacking = scores.lacking(best.sentence)
         near = [
             part
-            for part in parts[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1]
+            for part in around
             if part.piece.source == best.piece.source
             and 0 < abs(part.sentence - best.sentence) <= NEIGHBOURS
         ]
+        if not near:
+            return self._join([best], scores)
+        lacking = scores.lacking(best.sentence)
         # Of two equal ones the nearer, and the one before: it has the antecedent of "it".
         other = max(
             near,
             key=lambda p: (lacking[p.sentence], -abs(p.sentence - best.sentence), -p.sentence),
-            default=None,
         )
-        return self._join([best, other] if other else [best], scores)
+        return self._join([best, other], scores)
 
     def _join(self, picked: Sequence[_Part], scores: MatchScores) -> Passage:
         """Return sentences, in their order, as one passage."""
-        found = {p.piece: scores.sentences[p.sentence] for p in sorted(picked, key=_place)}
+        found = {p.piece: float(scores.sentences[p.sentence]) for p in sorted(picked, key=_place)}
         least = FOCUS_SHARE * max(found.values())
         return Passage(
             " ".join(self._corpus.text(piece).strip() for piece in found),
@@ -260,14 +317,16 @@ class Binder:
             sum(found.values()),
         )
 
-    def _parts(self, pieces: Sequence[SourceSpan]) -> Iterator[_Part]:
-        """Yield the part of each sentence that lies in the pieces."""
-        regions = _by_source(pieces)
-        for i, sentence in enumerate(self._corpus.sentences):
-            whole = sentence.piece
-            for region in regions.get(whole.source, ()):
-                if whole.span.overlaps(region):
-                    yield _Part(i, SourceSpan(whole.source, whole.span.common(region)))
+    def _parts(self, regions: Mapping[str, Sequence[Span]]) -> Iterator[_Part]:
+        """Yield the part of each sentence that lies in the regions."""
+        sentences = self._corpus.sentences
+        for source, ranges in self._corpus.ranges.items():
+            for i in ranges.sentences if source in regions else ():
+                piece = sentences[i].piece
+                for region in overlapping(regions[source], piece.span):
+                    whole = region.start <= piece.span.start and piece.span.end <= region.end
+                    common = piece if whole else SourceSpan(source, piece.span.common(region))
+                    yield _Part(i, common)
 
     # --- with the evidence scrubbed ---
 
@@ -276,13 +335,13 @@ class Binder:
         if cited not in self._rests:
             self._rests[cited] = self._rest(cited)
         rest = self._rests[cited]
-        if not rest.parts:
+        if not len(rest.sentences):
             return []
         if not self._limit:
-            return [self._with_marks(self._closest(rest.parts, scores), rest.scrubbed)]
-        standing = {part.sentence for part in rest.parts}
+            return [self._with_marks(self._closest_of_rest(rest, scores), rest.scrubbed)]
+        standing, known = rest.standing, scores.sentences.tolist()
         left = [
-            (sum(scores.sentences[i] for i in found), window)
+            (sum(known[i] for i in found), window)
             for window in self._corpus.windows
             if (found := [i for i in range(window.first, window.last) if i in standing])
         ]
@@ -290,28 +349,36 @@ class Binder:
         windows = [self._corpus.span(window) for _, window in left[: self._scrub_limit]]
         return [self._scrub(piece, rest.scrubbed) for piece in windows]
 
+    def _closest_of_rest(self, rest: _Rest, scores: MatchScores) -> Passage:
+        at = best_of(scores.sentences[rest.sentences])
+        around = rest.sentences[max(at - NEIGHBOURS, 0) : at + NEIGHBOURS + 1].tolist()
+        parts = [_Part(i, self._corpus.sentences[i].piece) for i in around]
+        best = int(rest.sentences[at])
+        return self._closest(_Part(best, self._corpus.sentences[best].piece), parts, scores)
+
     def _rest(self, cited: tuple[SourceSpan, ...]) -> _Rest:
-        copies = near_copies(self._corpus, [part.sentence for part in self._parts(cited)])
-        scrubbed = _by_source([*cited, *copies])
-        parts = [
-            _Part(i, sentence.piece)
+        import numpy as np
+
+        inside = [part.sentence for part in self._parts(_by_source(cited))]
+        scrubbed = _by_source([*cited, *near_copies(self._corpus, inside)])
+        left = [
+            i
             for i, sentence in enumerate(self._corpus.sentences)
-            if not any(map(sentence.piece.span.overlaps, scrubbed.get(sentence.piece.source, ())))
+            if not overlapping(scrubbed.get(sentence.piece.source, ()), sentence.piece.span)
         ]
-        return _Rest(scrubbed, parts)
+        return _Rest(scrubbed, np.asarray(left, dtype=np.intp))
 
     def _with_marks(self, passage: Passage, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         """Return the stretch that two sentences begin and end if some of it was scrubbed."""
         first, last = passage.pieces[0], passage.pieces[-1]
         stretch = SourceSpan(first.source, Span(first.span.start, last.span.end))
-        marked = any(map(stretch.span.overlaps, scrubbed.get(first.source, ())))
+        marked = overlapping(scrubbed.get(first.source, ()), stretch.span)
         return self._scrub(stretch, scrubbed) if marked else passage
 
     def _scrub(self, piece: SourceSpan, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         inside = [
             span.common(piece.span).shift(-piece.span.start)
-            for span in scrubbed.get(piece.source, ())
-            if span.overlaps(piece.span)
+            for span in overlapping(scrubbed.get(piece.source, ()), piece.span)
         ]
         return Passage(scrub(self._corpus.text(piece), inside), (piece,))
 

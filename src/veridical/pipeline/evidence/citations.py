@@ -8,6 +8,7 @@ number for the one id that is letters and that number (`[1]` for `S1`).
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from veridical.core.types import Citation, Span
@@ -27,33 +28,49 @@ def resolve_citations(
     refs: Iterable[CitationRef], sources: Mapping[str, Source]
 ) -> tuple[Citation, ...]:
     """Bind each reference to a source, or to none."""
-    return tuple(_resolve(ref, sources) for ref in refs)
+    return CitationResolver(sources).resolve(refs)
 
 
-def _resolve(ref: CitationRef, sources: Mapping[str, Source]) -> Citation:
-    if ref.id in sources:
-        return Citation(ref.id, ref.span, ref.id)
-    if ref.id.isascii() and ref.id.isdigit():
-        return Citation(ref.id, ref.span, _by_number(ref.id, sources))
-    match = _LINES.fullmatch(ref.id)
-    if match and match["path"] in sources:
-        region = _lines(sources[match["path"]].text, match)
-        return Citation(ref.id, ref.span, match["path"] if region else None, region)
-    return Citation(ref.id, ref.span, None)
+class CitationResolver:
+    """Resolver of references to the sources; numbers and lines of these are counted once."""
 
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources = sources
+        self._lines: dict[str, list[int]] = {}
 
-def _by_number(number: str, sources: Iterable[str]) -> str | None:
-    wanted = number.lstrip("0") or "0"
-    matches = ((source, _NUMBERED.fullmatch(source)) for source in sources)
-    found = [source for source, match in matches if match and match["number"] == wanted]
-    return found[0] if len(found) == 1 else None
+    def resolve(self, refs: Iterable[CitationRef]) -> tuple[Citation, ...]:
+        """Bind each reference to a source, or to none."""
+        return tuple(map(self._resolve, refs))
 
+    def _resolve(self, ref: CitationRef) -> Citation:
+        if ref.id in self._sources:
+            return Citation(ref.id, ref.span, ref.id)
+        if ref.id.isascii() and ref.id.isdigit():
+            found = self._numbered.get(ref.id.lstrip("0") or "0", [])
+            return Citation(ref.id, ref.span, found[0] if len(found) == 1 else None)
+        match = _LINES.fullmatch(ref.id)
+        if match and match["path"] in self._sources:
+            region = self._region(match)
+            return Citation(ref.id, ref.span, match["path"] if region else None, region)
+        return Citation(ref.id, ref.span, None)
 
-def _lines(text: str, match: re.Match[str]) -> Span | None:
-    first = int(match["first"])
-    last = int(match["last"] or first)
-    lines = _LINE.findall(text)
-    if not 1 <= first <= last <= len(lines):
-        return None
-    start = sum(map(len, lines[: first - 1]))
-    return Span(start, start + sum(map(len, lines[first - 1 : last])))
+    @cached_property
+    def _numbered(self) -> dict[str, list[str]]:
+        """Sources by the number in their ids."""
+        found: dict[str, list[str]] = {}
+        for source in self._sources:
+            if match := _NUMBERED.fullmatch(source):
+                found.setdefault(match["number"], []).append(source)
+        return found
+
+    def _region(self, match: re.Match[str]) -> Span | None:
+        """Return the stretch of the lines that a reference names; None if there are none."""
+        path, first = match["path"], int(match["first"])
+        last = int(match["last"] or first)
+        if path not in self._lines:
+            ends = (line.end() for line in _LINE.finditer(self._sources[path].text))
+            self._lines[path] = [0, *ends]
+        bounds = self._lines[path]
+        if not 1 <= first <= last < len(bounds):
+            return None
+        return Span(bounds[first - 1], bounds[last])

@@ -1,19 +1,23 @@
 """Sources, cut into sentence-aligned windows and indexed for ranking by meaning and by words.
 
-Built once for a check. Windows and sentences are ranked by how near their word pieces are to those
-of a claim (`meaning.py`) and, for numbers and names, by BM25 (Robertson & Zaragoza 2009, Lucene's
-variant, by the bm25s library). Without vectors, words alone rank.
+Built once for a check; equal sentences are analysed once. Windows and sentences are ranked by how
+near their word pieces are to those of a claim (`meaning.py`) and, for numbers and names, by BM25
+(Robertson & Zaragoza 2009, Lucene's variant, by the bm25s library). Without vectors, words alone
+rank.
 """
 
 from __future__ import annotations
 
 import logging
 import re
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.text import normal_form
 from veridical.core.types import SourceSpan, Span
 from veridical.pipeline.evidence.meaning import Meanings
@@ -35,6 +39,9 @@ differ only in a number or a name (docs/decisions/0018-meaning-and-reading.md).
 """
 
 
+KEPT_CHARACTERS = 1_000_000
+"""Characters of the sources in a `CorpusCache`: a corpus takes about 25 bytes for each."""
+
 _CONNECTIVE = re.compile(
     r"(?:however|also|moreover|furthermore|in addition|additionally|therefore|thus|and|but|finally"
     r"|meanwhile|then|so|similarly|in particular|as a result|consequently),? "
@@ -42,6 +49,8 @@ _CONNECTIVE = re.compile(
 _WHOLE = re.compile(r"[.!。！]\W{0,3}$")
 _INTRODUCED = re.compile(r":[\s>*_]*(?:(?:[-*•–]|\d{1,3}[.)])[\s*_]*)?$")
 _REACH = 32
+_LONGEST = 8
+"""Characters of a token, at most, in a sentence that is not cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +86,25 @@ class Ranking:
             self._index = bm25s.BM25(method="lucene")
             self._index.index([list(text) for text in texts], show_progress=False)
 
-    def scores(self, query: Sequence[str]) -> list[float]:
-        """Return the match of each text with the query: 0 or more, no unit."""
+    def scores(self, query: Sequence[str]) -> Any:  # noqa: ANN401 -- numpy, imported late
+        """Return the match of each text with the query, as an array: 0 or more, no unit."""
+        import numpy as np
+
         known = [word for word in dict.fromkeys(query) if self._knows(word)]
         if not known:
-            return [0.0] * self._size
-        found: list[float] = self._index.get_scores(known).tolist()
-        return found
+            return np.zeros(self._size)
+        return self._index.get_scores(known).astype(np.float64)
 
     def _knows(self, word: str) -> bool:
         return self._index is not None and word in self._index.vocab_dict
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """Sentences and windows of one source: their numbers in the corpus."""
+
+    sentences: range
+    windows: range
 
 
 class Corpus:
@@ -104,15 +122,29 @@ class Corpus:
         self.window_tokens = window_tokens
         self.sentences: list[Sentence] = []
         self.windows: list[Window] = []
+        self.ranges: dict[str, Ranges] = {}
+        self._tokens: dict[str, int] = {}
         for source in sources.values():
             self._add(source, split)
-        texts = [self.text(sentence.piece) for sentence in self.sentences]
-        vocabulary = list(map(words, texts))
-        self.vocabulary = vocabulary
-        self._meanings = Meanings(vectors, texts) if vectors is not None else None
-        self._sentences = Ranking(vocabulary)
+        self._tokens.clear()
+        self._index(vectors)
+
+    def _index(self, vectors: Vectors | None) -> None:
+        """Analyse each text once, however many sentences have it, and index all of them."""
+        numbers: dict[str, int] = {}
+        self.text_numbers = [
+            numbers.setdefault(self.text(sentence.piece), len(numbers))
+            for sentence in self.sentences
+        ]
+        self._texts = list(numbers)
+        known = [_words(text) for text in self._texts]
+        self.vocabulary = [known[number] for number in self.text_numbers]
+        self._meanings = None
+        if vectors is not None:
+            self._meanings = Meanings(vectors, self._texts, self.text_numbers)
+        self._sentences = Ranking(self.vocabulary)
         self._windows = Ranking(
-            [[*chain.from_iterable(vocabulary[w.first : w.last])] for w in self.windows]
+            [[*chain.from_iterable(self.vocabulary[w.first : w.last])] for w in self.windows]
         )
 
     def text(self, piece: SourceSpan) -> str:
@@ -133,16 +165,22 @@ class Corpus:
         if self._meanings is None:
             return MatchScores(*by_words, self, claim)
         near = self._meanings.of(claim)
-        ranges = [(window.first, window.last) for window in self.windows]
         return MatchScores(
-            _added(near.of_ranges(ranges), by_words[0]),
+            _added(near.of_ranges(self._bounds_of_windows), by_words[0]),
             _added(near.scores(), by_words[1]),
             self,
             claim,
             near,
         )
 
-    def rank_rest(self, claim: str, sentence: int) -> list[float]:
+    @cached_property
+    def _bounds_of_windows(self) -> Any:  # noqa: ANN401 -- numpy, imported late
+        import numpy as np
+
+        bounds = [(window.first, window.last) for window in self.windows]
+        return np.asarray(bounds, dtype=np.intp).reshape(-1, 2)
+
+    def rank_rest(self, claim: str, sentence: int) -> Any:  # noqa: ANN401 -- see above
         """Return the scores of all sentences for those words of a claim that a sentence lacks."""
         has = set(self.vocabulary[sentence])
         return self._sentences.scores([word for word in words(claim) if word not in has])
@@ -159,10 +197,11 @@ class Corpus:
     @cached_property
     def _by_form(self) -> dict[str, list[int]]:
         """Whole sentences by their normal forms."""
+        forms = list(map(_form, self._texts))
         found: dict[str, list[int]] = {}
         for i, sentence in enumerate(self.sentences):
             if self._is_whole(sentence.piece):
-                found.setdefault(_form(self.text(sentence.piece)), []).append(i)
+                found.setdefault(forms[self.text_numbers[i]], []).append(i)
         return found
 
     def _is_whole(self, piece: SourceSpan) -> bool:
@@ -175,14 +214,26 @@ class Corpus:
         return bool(_INTRODUCED.search(text[max(start - _REACH, 0) : start]))
 
     def _add(self, source: Source, split: SentenceSplitter) -> None:
-        first = len(self.sentences)
+        first, window = len(self.sentences), len(self.windows)
         # A text of markup alone has no sentence, but it was handed in to be read.
         for span in split(source.text) or [Span(0, len(source.text))]:
             self.sentences.extend(self._sentence(source, span))
         bounds = list(self._bounds(first, len(self.sentences)))
         self.windows.extend(Window(source.id, start, end) for start, end in bounds)
+        self.ranges[source.id] = Ranges(
+            range(first, len(self.sentences)), range(window, len(self.windows))
+        )
 
     def _sentence(self, source: Source, span: Span) -> Iterator[Sentence]:
+        checkpoint()
+        text = span.of(source.text)
+        if len(text) <= _LONGEST * self.window_tokens and text.strip():
+            tokens = self._tokens.get(text)
+            if tokens is None:
+                tokens = self._tokens[text] = estimate_tokens(text)
+            if tokens <= self.window_tokens:
+                yield Sentence(SourceSpan(source.id, span), tokens)
+                return
         for part in fit(source.text, span, self.window_tokens):
             yield Sentence(SourceSpan(source.id, part), estimate_tokens(part.of(source.text)))
 
@@ -209,25 +260,29 @@ class Corpus:
 
 @dataclass(frozen=True, slots=True)
 class MatchScores:
-    """Match of the windows and sentences of a corpus with a claim: 0 or more, no unit."""
+    """Match of the windows and sentences of a corpus with a claim: arrays, 0 or more, no unit."""
 
-    windows: Sequence[float]
-    sentences: Sequence[float]
+    windows: Any
+    sentences: Any
     _corpus: Corpus
     _claim: str
     _near: Nearness | None = None
 
-    def lacking(self, sentence: int) -> list[float]:
+    def lacking(self, sentence: int) -> Any:  # noqa: ANN401 -- numpy, imported late
         """Return the match of all sentences with the words of the claim that a sentence lacks."""
         rest = self._corpus.rank_rest(self._claim, sentence)
         return rest if self._near is None else _added(self._near.gains([sentence]), rest)
 
 
-def _added(near: Sequence[float], by_words: Sequence[float]) -> list[float]:
+def _added(near: Any, by_words: Any) -> Any:  # noqa: ANN401 -- numpy, imported late
     """Return scores by meaning and, as a share of the best of them, by words together."""
-    best = max(by_words, default=0.0)
-    share = WORDS_SHARE / best if best else 0.0
-    return [score + share * found for score, found in zip(near, by_words, strict=True)]
+    best = by_words.max(initial=0.0)
+    return near + (WORDS_SHARE / best if best else 0.0) * by_words
+
+
+def _words(text: str) -> list[str]:
+    checkpoint()
+    return words(text)
 
 
 def _without_connective(form: str) -> str:
@@ -240,34 +295,65 @@ def _form(text: str) -> str:
     return _without_connective(normal_form(text)).rstrip(".!。！ ")
 
 
-class LastCorpus:
-    """Cache of the corpus of the last sources: an agent checks claim after claim against them.
+class CorpusCache:
+    """Cache of the corpora of the last sources: an agent checks claim after claim against them.
 
-    It holds their texts until others come. May be used from several threads.
+    The last one stays, and those before it while all have at most `characters` together. It holds
+    their texts. May be used from several threads.
     """
 
     def __init__(
-        self, split: SentenceSplitter, vectors: Callable[[], Vectors] | None = None
+        self,
+        split: SentenceSplitter,
+        vectors: Callable[[], Vectors] | None = None,
+        *,
+        characters: int = KEPT_CHARACTERS,
     ) -> None:
         self._split = split
         self._vectors = vectors
-        self._last: Corpus | None = None
+        self._characters = characters
+        # In the order of the sources, too: of two windows that are as good the first is read.
+        self._kept: OrderedDict[tuple[Source, ...], Corpus] = OrderedDict()
+        self._lock = Lock()
 
     def of(self, sources: Mapping[str, Source]) -> Corpus:
-        """Return the corpus of sources; built anew if they are not the last ones."""
-        last = self._last
-        # In their order, too: of two windows that are as good the first is read.
-        if last is None or list(last.sources.values()) != list(sources.values()):
-            vectors = self._vectors() if self._vectors is not None else None
-            self._last = last = Corpus(dict(sources), self._split, vectors=vectors)
-        return last
+        """Return the corpus of sources; built anew if they are none of the last ones."""
+        key = tuple(sources.values())
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        vectors = self._vectors() if self._vectors is not None else None
+        found = Corpus(dict(sources), self._split, vectors=vectors)
+        with self._lock:
+            self._kept[key] = found
+            self._make_room()
+        return found
+
+    def drop_large(self) -> None:
+        """Forget the last one, too, if it has more than `characters`."""
+        with self._lock:
+            self._make_room(least=0)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._kept.clear()
+
+    def _make_room(self, least: int = 1) -> None:
+        while len(self._kept) > least and sum(map(_size, self._kept)) > self._characters:
+            self._kept.popitem(last=False)
+
+
+def _size(sources: Sequence[Source]) -> int:
+    return sum(len(source.text) for source in sources)
 
 
 def fit(text: str, span: Span, tokens: int) -> Iterator[Span]:
     """Yield `span` in slices of about `tokens` tokens, cut at white space where there is any."""
     start = span.start
-    while estimate_tokens(text[start : min(span.end, start + 8 * tokens)]) > tokens or (
-        span.end - start > 8 * tokens
+    while estimate_tokens(text[start : min(span.end, start + _LONGEST * tokens)]) > tokens or (
+        span.end - start > _LONGEST * tokens
     ):
         end = _cut(text, start, span.end, tokens)
         if text[start:end].strip():
@@ -279,7 +365,7 @@ def fit(text: str, span: Span, tokens: int) -> Iterator[Span]:
 
 def _cut(text: str, start: int, end: int, tokens: int) -> int:
     """Return the largest cut with at most `tokens` tokens before it, at white space if possible."""
-    low, high = start + 1, min(end, start + 8 * tokens)
+    low, high = start + 1, min(end, start + _LONGEST * tokens)
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (

@@ -31,48 +31,59 @@ class Nearness:
     pieces: Any
     weights: Any
 
-    def scores(self) -> list[float]:
+    def scores(self) -> Any:  # noqa: ANN401 -- numpy, imported late
         """Return the nearness of the sentences to the claim, from 0 to 1."""
-        found: list[float] = (self.weights @ self.pieces).tolist()
-        return found
+        return _weighed(self.weights, self.pieces)
 
-    def of_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[float]:
+    def of_ranges(self, ranges: Any) -> Any:  # noqa: ANN401 -- see above
         """Return the joint nearness of the sentences of each range: first to last, exclusive."""
         import numpy as np
 
-        if not ranges or not len(self.weights):
-            return [0.0] * len(ranges)
+        if not len(ranges) or not len(self.weights):
+            return np.zeros(len(ranges))
         padded = np.pad(self.pieces, ((0, 0), (0, 1)))  # a range may end where the sentences do
-        together = np.maximum.reduceat(padded, list(chain.from_iterable(ranges)), axis=1)[:, ::2]
-        found: list[float] = (self.weights @ together).tolist()
-        return found
+        together = np.maximum.reduceat(padded, np.asarray(ranges).ravel(), axis=1)[:, ::2]
+        return _weighed(self.weights, together)
 
-    def gains(self, chosen: Sequence[int]) -> list[float]:
+    def gains(self, chosen: Sequence[int]) -> Any:  # noqa: ANN401 -- see above
         """Return the gain in nearness of the chosen sentences by each of the others."""
         import numpy as np
 
         has = self.pieces[:, list(chosen)].max(axis=1, keepdims=True)
-        found: list[float] = (self.weights @ np.maximum(self.pieces - has, 0.0)).tolist()
-        return found
+        return _weighed(self.weights, np.maximum(self.pieces - has, 0.0))
+
+
+def _weighed(weights: Any, pieces: Any) -> Any:  # noqa: ANN401 -- numpy, imported late
+    import numpy as np
+
+    return (weights @ pieces).astype(np.float64)
 
 
 class Meanings:
-    """The sentences of a corpus, ready to be compared with claims."""
+    """The sentences of a corpus, ready to be compared with claims.
 
-    def __init__(self, vectors: Vectors, sentences: Sequence[str]) -> None:
+    `numbers` has the text of each sentence, by its place in `texts`; without it they are the same.
+    """
+
+    def __init__(
+        self, vectors: Vectors, texts: Sequence[str], numbers: Sequence[int] | None = None
+    ) -> None:
         import numpy as np
 
         self._vectors = vectors
         self._idle = frozenset(chain.from_iterable(vectors.pieces(sorted(STOP_WORDS))))
-        found = [self._telling(pieces) for pieces in vectors.pieces(sentences)]
-        self._having = Counter(chain.from_iterable(map(set, found)))
+        found = [self._telling(pieces) for pieces in vectors.pieces(texts)]
+        places = np.arange(len(texts)) if numbers is None else np.asarray(numbers, dtype=np.intp)
+        self._places = places
+        self._size = len(places)
+        self._having = _sentences_with(found, np.bincount(places, minlength=len(texts)).tolist())
         self._known = list(self._having)
         place = {piece: i for i, piece in enumerate(self._known)}
         filled = [i for i, pieces in enumerate(found) if pieces]
         self._filled = np.asarray(filled, dtype=np.intp)
         self._flat = np.asarray([place[each] for each in chain.from_iterable(found)], dtype=np.intp)
         self._starts = np.asarray(_starts([found[i] for i in filled]), dtype=np.intp)
-        self._size = len(sentences)
+        self._texts = len(found)
 
     def of(self, claim: str) -> Nearness:
         """Return the nearness of each sentence to each word piece of a claim."""
@@ -80,13 +91,15 @@ class Meanings:
 
         (pieces,) = self._vectors.pieces([claim])
         asked = list(dict.fromkeys(self._telling(pieces)))
-        near = np.zeros((len(asked), self._size), dtype=np.float32)
+        near = np.zeros((len(asked), self._texts), dtype=np.float32)
         if asked and self._known:
             known = self._vectors.nearness(asked, self._known)
             for row, of_known in zip(near, known, strict=True):
                 row[self._filled] = np.maximum.reduceat(of_known[self._flat], self._starts)
         weights = np.asarray([self._weight(piece) for piece in asked], dtype=np.float32)
-        return Nearness(near, weights / weights.sum() if asked else weights)
+        return Nearness(
+            near.take(self._places, axis=1), weights / weights.sum() if asked else weights
+        )
 
     def _telling(self, pieces: Sequence[int]) -> list[int]:
         """Return the pieces with content: without stop words."""
@@ -96,6 +109,15 @@ class Meanings:
         """Return the inverse document frequency, as BM25 has it."""
         having = self._having[piece]
         return log(1 + (self._size - having + 0.5) / (having + 0.5))
+
+
+def _sentences_with(texts: Sequence[Sequence[int]], sentences: Sequence[int]) -> Counter[int]:
+    """Return for each piece the number of sentences that have it; `sentences` counts each text."""
+    found: Counter[int] = Counter()
+    for pieces, count in zip(texts, sentences, strict=True):
+        for piece in set(pieces):
+            found[piece] += count
+    return found
 
 
 def _starts(texts: Sequence[Sequence[int]]) -> list[int]:

@@ -2,6 +2,10 @@
 
 The cited spans are replaced, and so is every near copy of a cited sentence elsewhere: left there,
 it would carry the evidence back in. A sentence that differs in a number or a negation is no copy.
+
+Copies are found among the sentences that share one of the rarest trigrams: a copy that has most of
+a sentence's trigrams has one of those (prefix filtering, Chaudhuri et al. 2006). Equal sentences
+are looked at once, so that the time grows with the text and not with its square.
 """
 
 from __future__ import annotations
@@ -10,8 +14,10 @@ import json
 import re
 from collections import Counter
 from functools import cached_property
+from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.text import normalise
 from veridical.core.types import SourceSpan, Span
 
@@ -105,42 +111,58 @@ def near_copies(corpus: Corpus, cited: Sequence[int]) -> list[SourceSpan]:
 
 
 class _Cited:
-    """The cited sentences, indexed by their word trigrams."""
+    """The cited sentences, each text once, indexed by the rarest of their word trigrams."""
 
     def __init__(self, corpus: Corpus, cited: Sequence[int]) -> None:
         self._corpus = corpus
         self.indices = frozenset(cited)
-        self._with_gram: dict[Gram, list[int]] = {}
-        for i in cited:
-            for gram in set(_trigrams(corpus.vocabulary[i])):
-                self._with_gram.setdefault(gram, []).append(i)
-        self._marks = {mark for i in cited for mark in _marks(corpus.vocabulary[i])}
+        self._texts = {corpus.text_numbers[i]: i for i in cited}
+        self._grams = {i: frozenset(_trigrams(corpus.vocabulary[i])) for i in self._texts.values()}
+        self._having = Counter(gram for grams in self._grams.values() for gram in grams)
+        self._with_rare: dict[Gram, list[int]] = {}
+        for i, grams in self._grams.items():
+            for gram in self._rarest(grams):
+                self._with_rare.setdefault(gram, []).append(i)
+        self._marks = {mark for i in self._grams for mark in _marks(corpus.vocabulary[i])}
+        self._known: dict[int, bool] = {}
+
+    def _rarest(self, grams: Iterable[Gram]) -> list[Gram]:
+        """Return the trigrams of a sentence of which each copy that holds it has one."""
+        ordered = sorted(grams, key=lambda gram: (self._having[gram], gram))
+        return ordered[: len(ordered) - ceil(NEAR_COPY * len(ordered)) + 1]
 
     def copied_in(self, other: int) -> bool:
         """Return whether sentence `other` copies a cited one, or is pieced together from some."""
+        text = self._corpus.text_numbers[other]
+        if text not in self._known:
+            checkpoint()
+            self._known[text] = self._is_copy(other)
+        return self._known[text]
+
+    def _is_copy(self, other: int) -> bool:
         words = self._corpus.vocabulary[other]
         grams = _trigrams(words)
         if not grams:
             return self._normalised(other) in self._whole
-        shared = [gram for gram in grams if gram in self._with_gram]
+        shared = [gram for gram in grams if gram in self._having]
         if len(shared) >= NEAR_COPY * len(grams) and _marks(words) <= self._marks:
             return True
-        return any(self._held(i, count, words) for i, count in self._counts(shared).items())
+        distinct = set(shared)
+        near = {i for gram in distinct for i in self._with_rare.get(gram, ())}
+        return any(self._held(i, distinct, words) for i in near)
 
-    def _counts(self, shared: Sequence[Gram]) -> Counter[int]:
-        return Counter(i for gram in set(shared) for i in self._with_gram[gram])
-
-    def _held(self, cited: int, count: int, words: Sequence[str]) -> bool:
-        """Return whether a cited sentence, with `count` trigrams in common, is held by `words`."""
-        vocabulary = self._corpus.vocabulary[cited]
-        enough = NEAR_COPY * len(set(_trigrams(vocabulary)))
-        marks, own = _marks(words), _marks(vocabulary)
-        return count >= enough and own <= marks and not (marks - own) & NEGATIONS
+    def _held(self, cited: int, shared: set[Gram], words: Sequence[str]) -> bool:
+        """Return whether a cited sentence is held by `words`, which share these trigrams."""
+        grams = self._grams[cited]
+        if len(grams & shared) < NEAR_COPY * len(grams):
+            return False
+        marks, own = _marks(words), _marks(self._corpus.vocabulary[cited])
+        return own <= marks and not (marks - own) & NEGATIONS
 
     @cached_property
     def _whole(self) -> frozenset[str]:
         # Normalising is slow, and sentences too short for trigrams are few.
-        return frozenset(map(self._normalised, self.indices))
+        return frozenset(map(self._normalised, self._texts.values()))
 
     def _normalised(self, i: int) -> str:
         return normalise(self._corpus.text(self._corpus.sentences[i].piece)).text

@@ -84,22 +84,22 @@ class EmbeddedVerifier:
     ) -> None:
         self._threads = threads_of(threads)
         self._card = load_card(model) if isinstance(model, str) else model
-        self._name = name
+        # Made once: it is asked for with every query, and a fingerprint takes as long as a claim.
+        self._info = BackendInfo(
+            name=name,
+            model=self._card.name,
+            estimator=Estimator.CROSS_ENCODER,
+            fingerprint=self._card.fingerprint,
+            support_threshold=self._card.calibration.support_threshold,
+            contradiction_threshold=self._card.calibration.contradiction_threshold,
+            certainty=self._card.certainty,
+            languages=("en",),
+        )
 
     @property
     def info(self) -> BackendInfo:
         """Name, model, estimator, fingerprint and calibrated thresholds."""
-        calibration = self._card.calibration
-        return BackendInfo(
-            name=self._name,
-            model=self._card.name,
-            estimator=Estimator.CROSS_ENCODER,
-            fingerprint=self._card.fingerprint,
-            support_threshold=calibration.support_threshold,
-            contradiction_threshold=calibration.contradiction_threshold,
-            certainty=self._card.certainty,
-            languages=("en",),
-        )
+        return self._info
 
     @property
     def labels(self) -> tuple[str, ...]:

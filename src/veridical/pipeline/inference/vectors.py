@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.homoglyphs import fold
 from veridical.errors import BackendError
 from veridical.pipeline.inference.card import DEFAULT_MODEL, load_card
@@ -52,6 +53,7 @@ class TokenVectors:
         """Return the numbers of the word pieces of each text, without punctuation."""
         found: list[list[int]] = []
         for start in range(0, len(texts), _BATCH):
+            checkpoint()
             batch = list(map(fold, texts[start : start + _BATCH]))
             encoded = self._tokenizer.encode_batch(batch, add_special_tokens=False)
             found += ([each for each in one.ids if each in self._says] for one in encoded)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from veridical.core.cancellation import checkpoint, in_pieces
 from veridical.core.differences import marked
 from veridical.core.information import EPSILON
 from veridical.core.measurements import Estimate, UnmeasuredReason
@@ -32,9 +34,30 @@ def to_document(assessment: Assessment) -> Document:
     }
 
 
+def to_summary(assessment: Assessment) -> Document:
+    """Return the totals as they are in the document."""
+    return _summary(assessment)
+
+
 def to_json(assessment: Assessment) -> str:
     """Return the document as JSON text in UTF-8 characters; the same input gives the same text."""
-    return json.dumps(to_document(assessment), ensure_ascii=False, allow_nan=False, indent=2)
+    return in_pieces(
+        json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2).iterencode(
+            to_document(assessment)
+        )
+    )
+
+
+def to_compact_json(assessment: Assessment) -> str:
+    """Return the document as JSON text on one line, made claim by claim."""
+    head = to_document(replace(assessment, claims=()))
+    head["summary"] = _summary(assessment)
+    claims = ", ".join(_compact(_claim(verdict)) for verdict in assessment.claims)
+    return f"{_compact(head).removesuffix(']}')}{claims}]}}"  # the claims come last
+
+
+def _compact(document: Document) -> str:
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 def to_claim(verdict: Verdict) -> Document:
@@ -130,6 +153,7 @@ def _cascade(savings: CascadeUsage | None) -> Document | None:
 
 
 def _claim(verdict: Verdict) -> Document:
+    checkpoint()
     return _asserted(verdict.claim) | _judged(verdict) | _measured(verdict) | _grounds(verdict)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from veridical.core.assessment import Outcome
+from veridical.core.cancellation import checkpoint
 from veridical.core.measurements import Estimate
 from veridical.core.verdicts import Status, row_of
 from veridical.pipeline.reports import phrases
@@ -58,6 +59,7 @@ def _document(suite: Element) -> str:
 
 
 def _case(suite: Element, verdict: Verdict, *, fails: bool) -> None:
+    checkpoint()
     name = f"{verdict.claim.id}: {_shortened(one_line(verdict.claim.text))}"
     case = SubElement(suite, "testcase", classname=_SUITE, name=visible(name))
     _properties(case, _figures(verdict))

@@ -6,8 +6,9 @@ A browser counts UTF-16 units, so no offset ever reaches it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.differences import marked, pieces
 from veridical.core.types import Source, Span
 from veridical.core.verdicts import Role, Status, row_of
@@ -156,16 +157,24 @@ def to_page(assessment: Assessment) -> Page:
     return _Builder(assessment).page()
 
 
+_Cited: TypeAlias = tuple[Badge, int, Span]
+
+
 @dataclass(frozen=True, slots=True)
 class _Builder:
     assessment: Assessment
     badges: list[Badge] = field(default_factory=list)
     lines: SourceLines = field(default_factory=SourceLines)
+    evidence: dict[str, list[_Cited]] = field(default_factory=dict, repr=False)
 
     def page(self) -> Page:
         assessment = self.assessment
         for index, verdict in enumerate(assessment.claims):
             self.badges.append(Badge(index, verdict.claim.id, phrases.tone(verdict)))
+            for number, each in enumerate(verdict.shown):
+                self.evidence.setdefault(each.source, []).append(
+                    (self.badges[-1], number, each.span)
+                )
         shared = excerpts(assessment)
         return Page(
             outcome=assessment.summary.outcome,
@@ -189,6 +198,7 @@ class _Builder:
         spans = [verdict.claim.span for verdict in self.assessment.claims]
         text = visible(self.assessment.answer)
         for segment in segments(Span(0, len(text)), spans):
+            checkpoint()
             owners = [self.badges[index] for index in segment.owners]
             ending = [
                 badge
@@ -199,19 +209,15 @@ class _Builder:
 
     def _source(self, number: int, source: Source, stretches: Sequence[Gap | Span]) -> Shown:
         text = visible(source.text)
-        found = [
-            (badge, index, evidence.span)
-            for badge in self.badges
-            for index, evidence in enumerate(self.assessment.claims[badge.index].shown)
-            if evidence.source == source.id
-        ]
+        found = self.evidence.get(source.id, [])
         blocks = tuple(
-            part if isinstance(part, Gap) else tuple(_marked(text, part, found))
+            part if isinstance(part, Gap) else tuple(_marked(text, part, _inside(part, found)))
             for part in stretches
         )
         return Shown(f"source-{number}", source.id, source.path, len(text), blocks)
 
     def _card(self, badge: Badge) -> ClaimCard:
+        checkpoint()
         verdict = self.assessment.claims[badge.index]
         return ClaimCard(
             badge=badge,
@@ -256,9 +262,11 @@ def _piece(text: str, owners: Sequence[Badge], ending: Sequence[Badge] = ()) -> 
     return Highlight(text.replace("\r", ""), tone, tuple(owners), tuple(ending))
 
 
-def _marked(
-    text: str, within: Span, found: Sequence[tuple[Badge, int, Span]]
-) -> Iterator[Highlight]:
+def _inside(within: Span, found: Sequence[_Cited]) -> list[_Cited]:
+    return [each for each in found if each[2].overlaps(within)]
+
+
+def _marked(text: str, within: Span, found: Sequence[_Cited]) -> Iterator[Highlight]:
     for segment in segments(within, [span for _, _, span in found]):
         inside = [found[index] for index in segment.owners]
         owners = dict.fromkeys(badge for badge, _, _ in inside)

@@ -113,7 +113,8 @@ _UNMEASURED: Mapping[UnmeasuredReason, str] = {
     UnmeasuredReason.CONTEXT_TOO_LONG: "the evidence is too long for the backend",
     UnmeasuredReason.DISABLED: "switched off",
     UnmeasuredReason.LANGUAGE_NOT_SUPPORTED: (
-        "it is in a language that the backend does not read; a language model backend may"
+        "it or its evidence is in a language that the backend does not read; a language model "
+        "backend may"
     ),
 }
 

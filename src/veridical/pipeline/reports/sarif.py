@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from veridical.core.assessment import Outcome
+from veridical.core.cancellation import checkpoint, in_pieces
 from veridical.core.status_table import STATUS_TABLE
 from veridical.core.verdicts import row_of
 from veridical.pipeline.reports import phrases
-from veridical.pipeline.reports.document import to_document
+from veridical.pipeline.reports.document import to_summary
 from veridical.pipeline.reports.escaping import one_line
 from veridical.pipeline.reports.positions import Lines, SourceLines
 
@@ -40,7 +41,8 @@ _Node = dict[str, Any]
 def to_sarif(assessment: Assessment, *, answer_uri: str = "answer.txt") -> str:
     """Return the SARIF log as JSON text; `answer_uri` is the path or URI of the answer."""
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_Run(assessment, answer_uri).node()]}
-    return json.dumps(log, ensure_ascii=False, allow_nan=False, indent=2)
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2)
+    return in_pieces(encoder.iterencode(log))
 
 
 class _Run:
@@ -60,7 +62,7 @@ class _Run:
             "invocations": [self._invocation()],
             "artifacts": self._artifacts(),
             "results": [self._result(v) for v in self._assessment.claims if _reported(v)],
-            "properties": {"summary": to_document(self._assessment)["summary"]},
+            "properties": {"summary": to_summary(self._assessment)},
         }
 
     def _invocation(self) -> _Node:
@@ -77,6 +79,7 @@ class _Run:
         return [{"location": {"uri": uri}} for uri in dict.fromkeys(uris)]
 
     def _result(self, verdict: Verdict) -> _Node:
+        checkpoint()
         span = verdict.claim.span
         region = _region(span, self._answer_lines)
         if self._answer_lines is not None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veridical.core.assessment import Outcome
+from veridical.core.cancellation import checkpoint
 from veridical.core.differences import marked
 from veridical.core.types import Exclusion, Span
 from veridical.core.verdicts import Role, Status, row_of
@@ -124,6 +125,7 @@ class _Terminal:
         spans = [verdict.claim.span for verdict in verdicts]
         text = self._ink("")
         for segment in segments(Span(0, len(answer)), spans):
+            checkpoint()
             owners = [verdicts[index] for index in segment.owners]
             tones = [phrases.tone(verdict) for verdict in owners]
             style = phrases.style(min(tones, key=phrases.URGENCY.index)) if tones else ""
@@ -140,6 +142,7 @@ class _Terminal:
         return self._ink(f" {self._ink.mark(tone)}{verdict.claim.id}", style)
 
     def _details(self, verdict: Verdict) -> RenderableType:
+        checkpoint()
         tone = phrases.tone(verdict)
         title = f"{self._ink.mark(tone)} {verdict.claim.id} {phrases.LOOKS[tone].label}"
         grid = Table.grid(padding=(0, 2, 0, 0))

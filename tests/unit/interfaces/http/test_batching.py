@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from veridical.core.cancellation import cancellable
 from veridical.core.measurements import (
     BackendInfo,
     Measurement,
@@ -17,7 +18,7 @@ from veridical.core.measurements import (
     UnmeasuredReason,
 )
 from veridical.errors import BackendError
-from veridical.interfaces.http.batching import Batching, Deadlined, Observed, within
+from veridical.interfaces.http.batching import Batching, Deadlined, Observed
 from veridical.telemetry import BackendAsked, Event, Telemetry
 from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
 
@@ -123,7 +124,7 @@ def test_what_is_late_is_a_timeout_and_the_host_goes_on() -> None:
     async def run() -> None:
         backend = Deadlined(Slow(5))
         started = time.monotonic()
-        with within(0.05):
+        with cancellable(0.05):
             measured = await backend.estimate(queries("a", 3))
         assert time.monotonic() - started < 2
         assert [type(one) for one in measured] == [Unmeasured] * 3
@@ -137,7 +138,7 @@ def test_what_is_late_is_a_timeout_and_the_host_goes_on() -> None:
 def test_at_the_end_of_the_service_deadlines_are_moved_up() -> None:
     async def run() -> None:
         backend = Deadlined(Slow(5))
-        with within(60):
+        with cancellable(60):
             asked = asyncio.create_task(backend.estimate(queries("a", 1)))
             await asyncio.sleep(0.01)
             backend.hasten(0.05)

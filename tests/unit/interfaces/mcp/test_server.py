@@ -23,6 +23,7 @@ from pydantic import SecretStr
 from veridical.core.hashing import short_hash
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.projects import within_project
+from veridical.errors import SizeError
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.server import build_server
 from veridical.interfaces.mcp.tools import Toolbox
@@ -47,6 +48,20 @@ def judge(query: Query) -> Measurement:
 
 def settings(folder: Path) -> Settings:
     return Settings.load(store={"url": f"sqlite:///{folder}/memory.db"})
+
+
+def test_a_tool_refuses_texts_beyond_the_limits_of_the_server() -> None:
+    limited = Settings.load(server={"max_source_chars": 20, "max_answer_chars": 30})
+    toolbox = Toolbox(limited, backend=FakeBackend(judge))
+    tool = {each.name: each.call for each in toolbox.tools}
+    for name, given in (
+        ("check", arguments.Check(answer="It has six lanes.", sources=SOURCES)),
+        ("ground_quotes", arguments.GroundQuotes(quotes=["six"], transcript=SOURCES["S1"])),
+        ("verify_claim", arguments.VerifyClaim(claim="a" * 31, sources={"S1": "It."})),
+    ):
+        with pytest.raises(SizeError, match="are allowed"):
+            anyio.run(tool[name], given, None)
+    toolbox.close()
 
 
 def using(folder: Path, use: Use, answer: Callable[[Query], Measurement] = judge) -> Json:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from veridical.core.sources import as_sources
 from veridical.core.types import Span
 from veridical.pipeline.claims import split_sentences
-from veridical.pipeline.evidence import Corpus, LastCorpus
+from veridical.pipeline.evidence import Corpus, CorpusCache
 from veridical.pipeline.evidence.corpus import fit
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
@@ -58,7 +58,7 @@ def test_slices_lose_nothing_but_white_space(text: str, tokens: int) -> None:
 def test_ranking_prefers_the_window_that_shares_rare_words(corpus: BuildCorpus) -> None:
     built = corpus({"S1": LONG})
     scores = built.rank("What about topic42?")
-    best = built.windows[scores.windows.index(max(scores.windows))]
+    best = built.windows[scores.windows.argmax()]
     assert "topic42" in built.text(built.span(best))
 
 
@@ -70,7 +70,7 @@ def test_a_claim_without_known_words_scores_zero_everywhere(corpus: BuildCorpus)
 def test_a_source_of_marks_alone_still_has_a_window(corpus: BuildCorpus) -> None:
     built = corpus({"S1": "...", "S2": "!!!"})
     assert {window.source for window in built.windows} == {"S1", "S2"}
-    assert built.rank("anything").windows == [0.0] * len(built.windows)
+    assert built.rank("anything").windows.tolist() == [0.0] * len(built.windows)
 
 
 @settings(max_examples=50)
@@ -102,7 +102,7 @@ def test_negations_are_words() -> None:
 
 
 def test_the_corpus_of_the_same_sources_is_kept() -> None:
-    corpora = LastCorpus(split_sentences)
+    corpora = CorpusCache(split_sentences)
     first = corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."}))
     assert corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."})) is first
 
@@ -118,8 +118,34 @@ def test_the_corpus_of_the_same_sources_is_kept() -> None:
     ids=["another text", "one source fewer", "another order", "another id"],
 )
 def test_other_sources_have_a_corpus_of_their_own(sources: dict[str, str]) -> None:
-    corpora = LastCorpus(split_sentences)
+    corpora = CorpusCache(split_sentences)
     corpora.of(as_sources({"S1": "One. Two.", "S2": "Three."}))
     found = corpora.of(as_sources(sources))
     assert {name: source.text for name, source in found.sources.items()} == sources
     assert list(found.sources) == list(sources)
+
+
+def test_corpora_are_kept_as_long_as_their_texts_have_room_together() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    first, second = (as_sources({"S1": text}) for text in ("One.", "Two."))
+    kept = corpora.of(first)
+    corpora.of(second)
+    assert corpora.of(first) is kept
+    corpora.of(as_sources({"S1": "Three."}))  # no room for the one that was asked for least lately
+    assert corpora.of(first) is kept
+
+
+def test_the_last_corpus_is_kept_whatever_its_size_until_it_is_dropped() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    large = as_sources({"S1": "A large source."})
+    kept = corpora.of(large)
+    assert corpora.of(large) is kept
+    corpora.drop_large()
+    assert corpora.of(large) is not kept
+
+
+def test_small_corpora_outlive_the_drop_of_large_ones() -> None:
+    corpora = CorpusCache(split_sentences, characters=10)
+    kept = corpora.of(as_sources({"S1": "One."}))
+    corpora.drop_large()
+    assert corpora.of(as_sources({"S1": "One."})) is kept

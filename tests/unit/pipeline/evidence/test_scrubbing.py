@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -163,3 +164,55 @@ def test_a_copy_shares_seven_in_ten_triples_of_words_with_the_cited_sentence_or_
 def test_a_short_sentence_is_a_copy_only_if_it_is_the_same(corpus: Callable[..., Corpus]) -> None:
     built = corpus({"S1": "Rates rose.", "S2": "Rates  ROSE.\nRates fell."})
     assert [built.text(piece) for piece in near_copies(built, [0])] == ["Rates  ROSE."]
+
+
+words = st.lists(st.sampled_from(["a1", "red", "bus", "not", "ran", "off"]), min_size=1, max_size=7)
+
+
+@given(st.lists(words, min_size=2, max_size=12), st.integers(1, 4))
+def test_copies_are_those_that_a_comparison_of_all_sentences_finds(
+    sentences: list[list[str]], cited: int
+) -> None:
+    text = "\n".join(f"{' '.join(each)}." for each in sentences)
+    built = Corpus(as_sources({"S1": text}), lines_of, window_tokens=1000)
+    cited = min(cited, len(built.sentences) - 1)
+    found = {piece.span.start for piece in near_copies(built, range(cited))}
+    expected = {
+        built.sentences[i].piece.span.start
+        for i in range(cited, len(built.sentences))
+        if copies_one_or_more(built, i, range(cited))
+    }
+    assert found == expected
+
+
+def lines_of(text: str) -> list[Span]:
+    return [Span(*match.span()) for match in re.finditer(r".+", text)]
+
+
+def copies_one_or_more(built: Corpus, other: int, cited: range) -> bool:
+    """Compare a sentence with each cited one, as the definition of a near copy has it."""
+    grams, marks = trigrams(built, other), marks_of(built, other)
+    if not grams:
+        texts = {built.text(built.sentences[i].piece).lower() for i in cited}
+        return built.text(built.sentences[other].piece).lower() in texts
+    known = {gram for i in cited for gram in trigrams(built, i)}
+    if sum(gram in known for gram in grams) >= 0.7 * len(grams) and marks <= {
+        mark for i in cited for mark in marks_of(built, i)
+    }:
+        return True
+    return any(
+        len(set(grams) & set(own)) >= 0.7 * len(set(own))
+        and marks_of(built, i) <= marks
+        and "not" not in marks - marks_of(built, i)
+        for i in cited
+        if (own := trigrams(built, i))
+    )
+
+
+def trigrams(built: Corpus, i: int) -> list[tuple[str, ...]]:
+    words = built.vocabulary[i]
+    return [tuple(words[at : at + 3]) for at in range(len(words) - 2)]
+
+
+def marks_of(built: Corpus, i: int) -> set[str]:
+    return {word for word in built.vocabulary[i] if word[0].isdigit() or word == "not"}

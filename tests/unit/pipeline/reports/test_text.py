@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from veridical.core.assessment import CascadeUsage
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Certainty
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.text import render, to_plain
@@ -206,3 +207,11 @@ def test_a_derived_quantity_is_no_failure_of_the_backend(lost: Report) -> None:
     verdicts = tuple(replace(verdict, rule="derived_quantity") for verdict in lost.claims)
     text = " ".join(to_plain(replace(lost, claims=verdicts)).split())
     assert "A quantity of the claim follows from two of the evidence" in text
+
+
+def test_the_evidence_may_be_what_is_in_another_language(lost: Report) -> None:
+    foreign = Unmeasured(UnmeasuredReason.LANGUAGE_NOT_SUPPORTED)
+    verdicts = tuple(replace(verdict, p1=foreign) for verdict in lost.claims)
+    text = " ".join(to_plain(replace(lost, claims=verdicts)).split())
+    assert "it or its evidence is in a language that the backend does not read" in text
+    assert "do Look at it yourself, or check it again with another verifier" in text
