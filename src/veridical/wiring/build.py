@@ -120,8 +120,20 @@ def build_backend(
 
 def is_instant(backend: Backend) -> bool:
     """Return whether the spec of a backend has `instant`."""
+    spec = _spec_of(backend)
+    return spec is not None and spec.instant
+
+
+def is_in_process(backend: Backend) -> bool:
+    """Return whether the spec of a backend has `in_process`."""
+    spec = _spec_of(backend)
+    return spec is not None and spec.in_process
+
+
+def _spec_of(backend: Backend) -> BackendSpec | None:
+    """Return the spec of a backend; None if it is of no entry point."""
     entry = installed().get(backend.info.name)
-    return entry is not None and backend_spec(entry).instant
+    return None if entry is None else backend_spec(entry)
 
 
 def build_text_model(

@@ -8,6 +8,7 @@ import typer
 
 from veridical.interfaces.cli import (
     audit,
+    batch,
     calibrate,
     check,
     config,
@@ -36,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("check", epilog=check.EXAMPLES)(check.check)
+app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("extract", epilog=extract.EXAMPLES)(extract.extract)
 app.command("quotes", epilog=quotes.EXAMPLES)(quotes.quotes)

@@ -1,0 +1,86 @@
+"""The engine on Ray, where it is installed: the bytes of the local one, and no row lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
+]
+
+ROWS = 12
+PATIENCE_S = 120
+KILLS_AN_ACTOR = """
+import sys, json
+import ray
+from veridical.batch.output import encoded
+from veridical.batch.ray_engine import RayEngine
+from veridical.batch.rows import parse_row
+from veridical.settings import Settings
+
+rows = [parse_row(json.loads(line)) for line in open("rows.jsonl")]
+engine = RayEngine(Settings(), actors=2, per_claim=False)
+tasks = [engine.submit(row) for row in rows]
+first = engine.result(tasks[0])
+ray.kill(engine._actors[1], no_restart=False)
+results = [first, *map(engine.result, tasks[1:])]
+sys.stdout.buffer.write(b"".join(encoded(one.lines) for one in results))
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test in a folder with a file of claims."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        json.dumps(
+            {
+                "id": n,
+                "claim": f"The bridge number {n} has {2 + n % 3} lanes.",
+                "evidence": f"The bridge number {n} carries {2 + n % 2} lanes.",
+            }
+        )
+        for n in range(ROWS)
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+
+
+def start(output: str, *more: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "veridical", "batch", "rows.jsonl", output, "--quiet", *more]
+    return subprocess.Popen(command)
+
+
+@pytest.fixture
+def whole() -> bytes:
+    """Return the results of the local engine."""
+    with start("whole", "--processes", "1") as run:
+        assert run.wait() == 0
+    return Path("whole/rows.jsonl").read_bytes()
+
+
+def test_a_killed_command_goes_on_to_the_bytes_of_the_local_engine(whole: bytes) -> None:
+    ray = ("--engine", "ray", "--processes", "2")
+    rows = Path("out/rows.jsonl")
+    until = time.monotonic() + PATIENCE_S
+    with start("out", *ray) as run:
+        while not (rows.exists() and rows.read_bytes()):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        run.kill()
+    assert whole.startswith(rows.read_bytes())
+    with start("out", *ray) as run:
+        assert run.wait() == 0
+    assert rows.read_bytes() == whole
+
+
+def test_a_killed_actor_costs_no_row(whole: bytes) -> None:
+    run = subprocess.run([sys.executable, "-c", KILLS_AN_ACTOR], stdout=subprocess.PIPE, check=True)
+    assert run.stdout == whole

@@ -1,0 +1,53 @@
+"""The stage of a batch in other programs, as docs/batch.md prints it, where they are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from veridical.batch import batch
+
+pytestmark = pytest.mark.slow
+
+PAGE = Path(__file__).parents[2] / "docs" / "batch.md"
+SOURCE = "The bridge was opened to traffic in 1998. It carries eight lanes."
+ROWS = {
+    "id": ["1", "2"],
+    "answer": ["It has six lanes.", "The bridge was opened in 1998."],
+    "sources": [[SOURCE], [SOURCE]],
+}
+
+
+def names_of(function: str, package: str) -> dict[str, Any]:
+    """Run the block of the page that defines a function, and return its names."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (code,) = [block for block in blocks if f"def {function}(" in block]
+    names: dict[str, Any] = {"batch": batch, "json": json}
+    exec(compile(code, function, "exec"), names)  # noqa: S102 -- the page is ours
+    return names
+
+
+def test_pandas_frames_are_checked_one_by_one() -> None:
+    checked = names_of("on_spark", "pandas")["checked"]
+    import pandas as pd
+
+    frame = pd.DataFrame(ROWS)
+    found = list(checked(iter([frame, frame[:1]])))
+    assert [list(one["outcome"]) for one in found] == [["flagged", "grounded"], ["flagged"]]
+    assert json.loads(found[0]["row"][0])["by_status"] == {"contradicted": 1}
+
+
+def test_a_table_of_daft_is_checked(tmp_path: Path) -> None:
+    on_daft = names_of("on_daft", "daft")["on_daft"]
+    import daft
+
+    daft.from_pydict(ROWS).write_parquet(str(tmp_path))
+    rows = on_daft(f"{tmp_path}/*.parquet").to_pydict()["row"]
+    assert [json.loads(row)["outcome"] for row in rows] == ["flagged", "grounded"]
