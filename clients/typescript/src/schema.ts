@@ -256,6 +256,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/check/batch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check several answers in one request
+         * @description Return a result for each row, in order; the deadline is that of one request.
+         */
+        post: operations["check_batch_v1_check_batch_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check many answers later
+         * @description Store a job, which any process on this database works off, row by row.
+         */
+        post: operations["create_job_v1_jobs_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the state of a job
+         * @description Return the state and the progress of a job of this key's project.
+         */
+        get: operations["get_job_v1_jobs__job_id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel a job, and remove it
+         * @description End the work on a job, and remove its texts and its results.
+         */
+        delete: operations["remove_job_v1_jobs__job_id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/results": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get results of a job
+         * @description Return results in the order of the rows, as far as they are there without a gap.
+         *
+         *     `x-veridical-next` is the `first` of the next page; the last page has none.
+         */
+        get: operations["job_results_v1_jobs__job_id__results_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -445,6 +531,37 @@ export interface components {
             policy?: components["schemas"]["PolicySettings"] | null;
         };
         /**
+         * BatchIn
+         * @description Answers to be checked in one request.
+         * @example {
+         *       "rows": [
+         *         {
+         *           "answer": "The bridge opened in 1998 [S1].",
+         *           "id": "a",
+         *           "sources": {
+         *             "S1": "The bridge was opened to traffic in 1998. It carries eight lanes."
+         *           }
+         *         },
+         *         {
+         *           "answer": "It has six lanes [S1].",
+         *           "id": "b",
+         *           "sources": {
+         *             "S1": "The bridge was opened to traffic in 1998. It carries eight lanes."
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        BatchIn: {
+            /**
+             * Rows
+             * @description At most `jobs.max_batch` in a batch, `jobs.max_rows` in a job.
+             */
+            rows: components["schemas"]["RowIn"][];
+            /** @description Thresholds and limits for this request; what is left out is configured. */
+            policy?: components["schemas"]["PolicySettings"] | null;
+        };
+        /**
          * CheckIn
          * @description An answer to be checked claim by claim.
          * @example {
@@ -627,6 +744,42 @@ export interface components {
             comment?: string | null;
         };
         /**
+         * JobIn
+         * @description Answers to be checked later.
+         * @example {
+         *       "rows": [
+         *         {
+         *           "answer": "The bridge opened in 1998 [S1].",
+         *           "id": "a",
+         *           "sources": {
+         *             "S1": "The bridge was opened to traffic in 1998. It carries eight lanes."
+         *           }
+         *         },
+         *         {
+         *           "answer": "It has six lanes [S1].",
+         *           "id": "b",
+         *           "sources": {
+         *             "S1": "The bridge was opened to traffic in 1998. It carries eight lanes."
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        JobIn: {
+            /**
+             * Rows
+             * @description At most `jobs.max_batch` in a batch, `jobs.max_rows` in a job.
+             */
+            rows: components["schemas"]["RowIn"][];
+            /** @description Thresholds and limits for this request; what is left out is configured. */
+            policy?: components["schemas"]["PolicySettings"] | null;
+            /**
+             * Webhook
+             * @description An https:// address that is told of the end of the job.
+             */
+            webhook?: string | null;
+        };
+        /**
          * PolicySettings
          * @description Block `policy:`, a mirror of `veridical.core.policy.Policy`.
          */
@@ -803,6 +956,34 @@ export interface components {
             question?: string | null;
         };
         /**
+         * RowIn
+         * @description One answer of several.
+         */
+        RowIn: {
+            /**
+             * Id
+             * @description Yours, to know its result by.
+             */
+            id: string;
+            /**
+             * Answer
+             * @description What is checked; it may cite sources, as in `[S1]`.
+             */
+            answer: string;
+            /**
+             * Sources
+             * @description Evidence: texts by id, a list of `{id, text, name}`, or a list of texts, which are numbered from 1.
+             */
+            sources: {
+                [key: string]: string;
+            } | (components["schemas"]["SourceIn"] | string)[];
+            /**
+             * Question
+             * @description The question that the answer answers.
+             */
+            question?: string | null;
+        };
+        /**
          * SourceIn
          * @description A source with its id.
          */
@@ -877,6 +1058,11 @@ export interface components {
              * @description What: a short word such as `missing` or `string_type`.
              */
             problem: string;
+            /**
+             * Allowed
+             * @description What is allowed there; never text from the request.
+             */
+            allowed: string;
         };
         /**
          * Problem
@@ -1083,6 +1269,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -1197,6 +1392,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1333,6 +1537,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -1460,6 +1673,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -1579,6 +1801,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1797,6 +2028,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -1916,6 +2156,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2117,6 +2366,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -2230,6 +2488,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2461,6 +2728,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -2570,6 +2846,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2692,6 +2977,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2827,6 +3121,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The request is for another host */
             421: {
                 headers: {
@@ -2949,6 +3252,888 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_batch_v1_check_batch_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BatchIn"];
+            };
+        };
+        responses: {
+            /** @description A report or a problem for each row. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.batch/1";
+                        rows: ({
+                            id: string;
+                        } & ({
+                            /** @description The verdict on an answer, claim by claim (docs/schemas/report-1.schema.json). */
+                            report: {
+                                /** @constant */
+                                schema: "veridical.report/1";
+                                policy: Record<string, never>;
+                                /** @description Who was asked. */
+                                backend: {
+                                    name: string;
+                                    model: string;
+                                    estimator: string;
+                                };
+                                /** @description Totals with their denominators. */
+                                summary: {
+                                    /** @enum {unknown} */
+                                    outcome: "grounded" | "flagged" | "undetermined" | "nothing_to_check";
+                                    sentences: number;
+                                    claims_extracted: number;
+                                    claims_checked: number;
+                                    skipped: Record<string, never>;
+                                    by_status: Record<string, never>;
+                                    max_gap_bits: number | null;
+                                    overall_confidence: number | null;
+                                    latency_ms: number;
+                                    cost_usd: number | null;
+                                    tokens: number | null;
+                                };
+                                claims: {
+                                    id: string;
+                                    text: string;
+                                    /** @description Code points, end exclusive. */
+                                    span: {
+                                        start: number;
+                                        end: number;
+                                    };
+                                    kind: string;
+                                    assertive: boolean;
+                                    /** @enum {unknown} */
+                                    status: "phantom_citation" | "undetermined" | "unverifiable" | "contradicted" | "supported" | "partially_supported" | "unsupported";
+                                    rule: string;
+                                    flagged: boolean;
+                                    /** @enum {unknown} */
+                                    certainty: "sure" | "unsure";
+                                    probability_right: number | null;
+                                    notes: string[];
+                                    /** @description What was measured, or why nothing was. */
+                                    p1: {
+                                        supported: number | null;
+                                        contradicted: number | null;
+                                        not_in_context: number | null;
+                                        low: number | null;
+                                        high: number | null;
+                                        estimator: string;
+                                        samples: number;
+                                        cached: boolean;
+                                    } | {
+                                        /** @enum {unknown} */
+                                        unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                    };
+                                    /** @description What was measured, or why nothing was. */
+                                    p0: {
+                                        supported: number | null;
+                                        contradicted: number | null;
+                                        not_in_context: number | null;
+                                        low: number | null;
+                                        high: number | null;
+                                        estimator: string;
+                                        samples: number;
+                                        cached: boolean;
+                                    } | {
+                                        /** @enum {unknown} */
+                                        unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                    };
+                                    required_bits: number | null;
+                                    observed_bits: number | null;
+                                    budget_gap_bits: number | null;
+                                    confidence_justified: boolean | null;
+                                    evidence_dependence: number | null;
+                                    citations: Record<string, never>[];
+                                    evidence: Record<string, never>[];
+                                    windows_scored: Record<string, never>[];
+                                }[];
+                            };
+                        } | {
+                            error: components["schemas"]["Problem"];
+                        }))[];
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_job_v1_jobs_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobIn"];
+            };
+        };
+        responses: {
+            /** @description The job is stored. */
+            202: {
+                headers: {
+                    /** @description Its address. */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.job/1";
+                        id: string;
+                        /** @enum {unknown} */
+                        state: "waiting" | "running" | "done";
+                        /** @description Rows. */
+                        progress: {
+                            total: number;
+                            done: number;
+                            failed: number;
+                        };
+                        created: string;
+                        finished: string | null;
+                        expires: string | null;
+                        webhook: {
+                            /** @enum {unknown} */
+                            state: "pending" | "delivered" | "failed";
+                            attempts: number;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_v1_jobs__job_id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From the answer to POST /v1/jobs. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        schema: "veridical.job/1";
+                        id: string;
+                        /** @enum {unknown} */
+                        state: "waiting" | "running" | "done";
+                        /** @description Rows. */
+                        progress: {
+                            total: number;
+                            done: number;
+                            failed: number;
+                        };
+                        created: string;
+                        finished: string | null;
+                        expires: string | null;
+                        webhook: {
+                            /** @enum {unknown} */
+                            state: "pending" | "delivered" | "failed";
+                            attempts: number;
+                        } | null;
+                    };
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_job_v1_jobs__job_id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description From the answer to POST /v1/jobs. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The job is gone, with its texts and results. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is for another host */
+            421: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request cannot be processed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is too much to do */
+            429: {
+                headers: {
+                    /** @description Seconds to wait. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Something of ours failed */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part is not available */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The time of the request is up */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_results_v1_jobs__job_id__results_get: {
+        parameters: {
+            query?: {
+                /** @description Number of a row, from 0. */
+                first?: number;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description From the answer to POST /v1/jobs. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A JSON object in each line: the result of a row. */
+            200: {
+                headers: {
+                    /** @description `first` of the next page. */
+                    "x-veridical-next"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": {
+                        id: string;
+                    } & ({
+                        /** @description The verdict on an answer, claim by claim (docs/schemas/report-1.schema.json). */
+                        report: {
+                            /** @constant */
+                            schema: "veridical.report/1";
+                            policy: Record<string, never>;
+                            /** @description Who was asked. */
+                            backend: {
+                                name: string;
+                                model: string;
+                                estimator: string;
+                            };
+                            /** @description Totals with their denominators. */
+                            summary: {
+                                /** @enum {unknown} */
+                                outcome: "grounded" | "flagged" | "undetermined" | "nothing_to_check";
+                                sentences: number;
+                                claims_extracted: number;
+                                claims_checked: number;
+                                skipped: Record<string, never>;
+                                by_status: Record<string, never>;
+                                max_gap_bits: number | null;
+                                overall_confidence: number | null;
+                                latency_ms: number;
+                                cost_usd: number | null;
+                                tokens: number | null;
+                            };
+                            claims: {
+                                id: string;
+                                text: string;
+                                /** @description Code points, end exclusive. */
+                                span: {
+                                    start: number;
+                                    end: number;
+                                };
+                                kind: string;
+                                assertive: boolean;
+                                /** @enum {unknown} */
+                                status: "phantom_citation" | "undetermined" | "unverifiable" | "contradicted" | "supported" | "partially_supported" | "unsupported";
+                                rule: string;
+                                flagged: boolean;
+                                /** @enum {unknown} */
+                                certainty: "sure" | "unsure";
+                                probability_right: number | null;
+                                notes: string[];
+                                /** @description What was measured, or why nothing was. */
+                                p1: {
+                                    supported: number | null;
+                                    contradicted: number | null;
+                                    not_in_context: number | null;
+                                    low: number | null;
+                                    high: number | null;
+                                    estimator: string;
+                                    samples: number;
+                                    cached: boolean;
+                                } | {
+                                    /** @enum {unknown} */
+                                    unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                };
+                                /** @description What was measured, or why nothing was. */
+                                p0: {
+                                    supported: number | null;
+                                    contradicted: number | null;
+                                    not_in_context: number | null;
+                                    low: number | null;
+                                    high: number | null;
+                                    estimator: string;
+                                    samples: number;
+                                    cached: boolean;
+                                } | {
+                                    /** @enum {unknown} */
+                                    unmeasured: "timeout" | "rate_limited" | "backend_error" | "malformed_reply" | "context_too_long" | "disabled" | "language_not_supported";
+                                };
+                                required_bits: number | null;
+                                observed_bits: number | null;
+                                budget_gap_bits: number | null;
+                                confidence_justified: boolean | null;
+                                evidence_dependence: number | null;
+                                citations: Record<string, never>[];
+                                evidence: Record<string, never>[];
+                                windows_scored: Record<string, never>[];
+                            }[];
+                        };
+                    } | {
+                        error: components["schemas"]["Problem"];
+                    });
+                };
+            };
+            /** @description The request is malformed */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A key is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The key may not do this */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is nothing here */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3255,6 +4440,15 @@ export interface operations {
             };
             /** @description The request is too large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The encoding of the body is not supported */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
