@@ -163,11 +163,18 @@ def test_a_key_without_the_scope_has_no_memory(tmp_path: Path) -> None:
                 await client.call_tool("recall", {}),
             )
 
-    with listening(tmp_path, "--keys", str(keys)) as address:
+    log = tmp_path / "audit.jsonl"
+    variables = {"VERIDICAL_SERVER__AUDIT_LOG": str(log)}
+    with listening(tmp_path, "--keys", str(keys), **variables) as address:
         allowed, refused = anyio.run(run, address)
     assert not allowed.is_error
     assert refused.is_error
     assert "lacks the scope memory" in refused.content[0].text
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [(line["key"], line["operation"], line["outcome"]) for line in lines] == [
+        ("agent", "MCP ground_quotes", "done"),
+        ("agent", "MCP recall", "refused"),
+    ]
 
 
 def test_it_listens_to_others_only_behind_a_key(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         config, backend=backend, server={"host": host, "port": port, "keys": keys}
     )
     try:
+        from veridical.interfaces.http.audit_log import AuditSink
         from veridical.interfaces.mcp.server import build_server
         from veridical.interfaces.mcp.tools import Toolbox
         from veridical.interfaces.mcp.transports import run_http, run_stdio
@@ -71,8 +72,11 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         raise MissingExtraError(msg, hint="pip install 'veridical[mcp]'") from None
 
     metrics = PrometheusSink()
-    with closing(Toolbox(settings, sinks=[metrics])) as toolbox:
-        server = build_server(toolbox.tools)
+    with (
+        closing(AuditSink(settings.server.audit_log)) as audit_log,
+        closing(Toolbox(settings, sinks=[metrics])) as toolbox,
+    ):
+        server = build_server(toolbox.tools, audit_log.tool_called)
         if http:
             told = partial(print_address, "mcp", json=json, quiet=quiet)
             project = settings.store.project

@@ -24,7 +24,7 @@ _REFUSED = frozenset({401, 403, 429})
 
 
 class AuditSink:
-    """Logger of each request under `/v1`, and of each that was refused for its key.
+    """Logger of requests under `/v1`, of tool calls, and of requests refused for their key.
 
     Lines go to a file of their own, else to the log. The file is opened again once it was moved
     away, so that the host may rotate it. `ConfigurationError` if it cannot be written.
@@ -38,7 +38,13 @@ class AuditSink:
         if not isinstance(event, Served):
             return
         if event.route.startswith("/v1/") or event.status in _REFUSED:
-            self._write(_line(event))
+            operation = f"{event.method} {event.route}"
+            outcome = _outcome(event.status)
+            self._write(_line(operation, outcome, event.seconds) | {"status": event.status})
+
+    def tool_called(self, name: str, outcome: str, seconds: float) -> None:
+        """Log a call of a tool for agents."""
+        self._write(_line(f"MCP {name}", outcome, seconds))
 
     def close(self) -> None:
         """Close the file."""
@@ -54,15 +60,14 @@ class AuditSink:
         self._file.handle(made)
 
 
-def _line(event: Served) -> dict[str, object]:
+def _line(operation: str, outcome: str, seconds: float) -> dict[str, object]:
     key = caller()
     return {
         "key": None if key is None else key.name,
         "project": None if key is None else key.project,
-        "operation": f"{event.method} {event.route}",
-        "outcome": _outcome(event.status),
-        "status": event.status,
-        "seconds": round(event.seconds, 4),
+        "operation": operation,
+        "outcome": outcome,
+        "seconds": round(seconds, 4),
     }
 
 

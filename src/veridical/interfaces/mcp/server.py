@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import logging
 from importlib.metadata import version
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
-from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
+from veridical.interfaces.http.callers import calling
 from veridical.interfaces.mcp.progress import Progress, notifications
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mcp.server.context import ServerRequestContext
 
     from veridical.interfaces.mcp.tools import Tool
 
+    LogCall: TypeAlias = Callable[[str, str, float], object]
     Context: TypeAlias = ServerRequestContext[dict[str, Any]]
 
 logger = logging.getLogger(__name__)
@@ -35,8 +37,10 @@ INSTRUCTIONS = (
 MOST_PROBLEMS = 8
 
 
-def build_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
-    """Return the server of these tools."""
+def build_server(
+    tools: Sequence[Tool], log_call: LogCall = lambda *_: None
+) -> Server[dict[str, Any]]:
+    """Return the server of these tools; `log_call` gets name, outcome and seconds of each call."""
     by_name = {tool.name: tool for tool in tools}
 
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
@@ -48,11 +52,16 @@ def build_server(tools: Sequence[Tool]) -> Server[dict[str, Any]]:
         tool = by_name.get(params.name)
         if tool is None:
             return _failed(f"there is no such tool; there are {', '.join(by_name)}")
-        if not _allowed(context, tool):
-            return _failed(f"this key does not allow {tool.name}: it lacks the scope {tool.scope}")
-        with within_project(_project(context)):
+        started = perf_counter()
+        with calling(_key(context)):
+            if not _allowed(context, tool):
+                log_call(tool.name, "refused", 0.0)
+                lacks = f"it lacks the scope {tool.scope}"
+                return _failed(f"this key does not allow {tool.name}: {lacks}")
             async with notifications(context.session) as progress:
-                return await _called(tool, params.arguments or {}, progress)
+                result = await _called(tool, params.arguments or {}, progress)
+            log_call(tool.name, "failed" if result.is_error else "done", perf_counter() - started)
+            return result
 
     return Server(
         NAME,
@@ -87,14 +96,9 @@ def _allowed(context: Any, tool: Tool) -> bool:  # noqa: ANN401 -- see `Context`
     return key is not None and bool(key.allows(tool.scope))
 
 
-def _key(context: Any) -> Any:  # noqa: ANN401 -- see `Context`; a key, or None
+def _key(context: Any) -> Any:  # noqa: ANN401 -- see `Context`
+    """Return the key of a request; None over a pipe, which works in the settings' project."""
     return context.request and context.request.scope.get("state", {}).get("key")
-
-
-def _project(context: Any) -> str | None:  # noqa: ANN401 -- see `Context`
-    """Return the project of a request's key; None over a pipe: the settings' own."""
-    key = _key(context)
-    return None if key is None else str(key.project)
 
 
 async def _called(tool: Tool, given: Mapping[str, Any], progress: Progress) -> types.CallToolResult:

@@ -421,3 +421,18 @@ def test_hashes_of_claims_have_the_key_of_the_settings(tmp_path: Path) -> None:
     anyio.run(run)
     flags = [flag for event in heard if isinstance(event, ClaimsVerified) for flag in event.flags]
     assert [flag.claim_hash for flag in flags] == [short_hash(claim, "a key of ours")] * 2
+
+
+def test_each_call_is_logged_by_name_and_outcome(tmp_path: Path) -> None:
+    calls: list[tuple[str, str]] = []
+
+    async def run() -> None:
+        toolbox = Toolbox(settings(tmp_path), backend=FakeBackend(judge))
+        log = lambda name, outcome, _seconds: calls.append((name, outcome))  # noqa: E731 -- one line of a test
+        async with Client(build_server(toolbox.tools, log)) as client:
+            await client.call_tool("check", CALLS["check"])
+            await client.call_tool("check", {})
+        toolbox.close()
+
+    anyio.run(run)
+    assert calls == [("check", "done"), ("check", "failed")]
