@@ -151,7 +151,7 @@ def fill(store: Store) -> None:
     traces = TraceTables(store)
     traces.put([node_row("g1"), node_row("n1", "g1")], [EDGE])
     UsageTable(store).add([USED])
-    ReportTable(store, most=10, kept_s=60).put("report", "key", b"a report")
+    ReportTable(store, most=10, kept_s=60).put("report", "key", b"a report", b"its entry")
 
 
 def everything(store: Store) -> dict[str, list[Row]]:
@@ -206,6 +206,7 @@ CALLS: Calls = {
     FeedbackTable: {
         "rows": (lambda t: t.rows(), []),
         "remove": (lambda t: [t.remove(number) for number in range(1, 9)], [False] * 8),
+        "remove_claim": (lambda t: t.remove_claim("r1", "c1"), False),
         "put": (lambda t: t.put(feedback_row()) > 1, True),  # a mark of its own
     },
     TraceTables: {
@@ -232,7 +233,8 @@ CALLS: Calls = {
     },
     ReportTable: {
         "get": (lambda t: t.get("report"), None),
-        "put": (lambda t: t.put("other", "key", b"another"), None),
+        "entries": (lambda t: t.entries(), []),
+        "put": (lambda t: t.put("other", "key", b"another", b"its entry"), None),
     },
 }
 
