@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import StreamingResponse
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from starlette.types import ASGIApp
@@ -61,11 +62,20 @@ async def _cut(parts: Sequence[bytes | Exception]) -> AsyncIterator[bytes]:
         yield part
 
 
+class _Server(uvicorn.Server):
+    """Server that waits for nobody at its end, and closes what its application opened."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End, with the application's own shutdown, which a forced end would leave out."""
+        await super().shutdown(sockets)
+        await self.lifespan.shutdown()
+
+
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[str]:
     """Serve an application on loopback, in a thread; its address."""
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="critical")
-    server = uvicorn.Server(config)
+    server = _Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:

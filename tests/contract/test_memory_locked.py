@@ -76,7 +76,7 @@ def test_a_lock_on_any_table_that_is_written_is_noticed_in_time(url: str, table:
         memory.facts()
         with held(url, table):
             started = perf_counter()
-            done = memory.remember("It holds.", EVIDENCE, about=["it"])
+            done = memory.remember("It holds.", EVIDENCE, entities=["it"])
             assert perf_counter() - started < TIMEOUT_S + 0.5
             assert (done.outcome, done.reason) == (FactOutcome.FAILED, STORE_LOCKED)
 

@@ -2115,7 +2115,7 @@ export interface operations {
                             /** @enum {unknown} */
                             outcome: "grounded" | "flagged" | "undetermined" | "nothing_to_check";
                             headline: string;
-                            checked: number;
+                            claims_checked: number;
                             flagged: number;
                             undetermined: number;
                             question: string;

@@ -33,7 +33,7 @@ class ReportEntry:
     created: float
     outcome: str
     headline: str
-    checked: int
+    claims_checked: int
     flagged: int
     undetermined: int
     question: str = field(repr=False)
@@ -50,7 +50,7 @@ class ReportEntry:
             created=created,
             outcome=summary.outcome.value,
             headline=phrases.headline(report),
-            checked=summary.claims_checked,
+            claims_checked=summary.claims_checked,
             flagged=len(report.flagged),
             undetermined=summary.by_status.get(Status.UNDETERMINED, 0),
             question=(report.question or "")[:MOST_CHARACTERS],

@@ -82,7 +82,7 @@ async def test_running_work_ends_in_the_time_of_a_shutdown(
         asked = asyncio.create_task(client.post("/v1/check", json=CHECK))
         while not service.admission.running:  # noqa: ASYNC110 -- nothing else tells
             await asyncio.sleep(0.01)
-        service.drain()
+        service.drain(0.2)
         assert (await asked).status_code == 504
 
 
