@@ -11,7 +11,6 @@ import pytest
 
 from veridical.core.measurements import UnmeasuredReason
 from veridical.core.status_table import STATUS_TABLE
-from veridical.core.types import Exclusion, Skip
 from veridical.core.verdicts import Note, Status
 
 pytest.importorskip("fastapi")
