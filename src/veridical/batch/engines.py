@@ -24,7 +24,7 @@ ROWS_AHEAD = 4
 _THREADS_OF_LIBRARIES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class Engine(Protocol):
+class BatchEngine(Protocol):
     """Worker pool; `ahead` bounds the rows given to it and not yet taken back."""
 
     ahead: int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from veridical.settings import Settings
 
 
-class Checker:
+class RayWorker:
     """Actor: a verifier with one thread."""
 
     def __init__(self, settings: Settings, per_claim: bool) -> None:  # noqa: FBT001 -- remote arguments
@@ -47,7 +47,7 @@ class RayEngine:
         one_thread = settings.model_copy(update={"threads": 1})
         # More actors than processors would wait for ever.
         share = min(1.0, processors / number)
-        kind = self._ray.remote(num_cpus=share, max_restarts=-1)(Checker)
+        kind = self._ray.remote(num_cpus=share, max_restarts=-1)(RayWorker)
         self._new_actor = partial(kind.remote, one_thread, per_claim)
         self._actors = [self._new_actor() for _ in range(number)]
         self._turns = cycle(self._actors)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from veridical.batch.engines import Engine
+    from veridical.batch.engines import BatchEngine
     from veridical.batch.output import Block, OutputFolder
     from veridical.batch.results import RowResult
     from veridical.batch.rows import BatchRow
@@ -118,7 +118,7 @@ class _Task:
 
 def run_batch(
     job: BatchJob,
-    engine: Callable[[], Engine],
+    engine: Callable[[], BatchEngine],
     progress: Callable[[BatchRun], None] | None = None,
 ) -> BatchRun:
     """Check what is left of the job; `engine` is called when a row needs one.
@@ -155,13 +155,13 @@ class _Worklist:
     """Rows of a run behind the beginning that stands, in order."""
 
     def __init__(
-        self, job: BatchJob, found: Survey, index: RowIndex, engine: Callable[[], Engine]
+        self, job: BatchJob, found: Survey, index: RowIndex, engine: Callable[[], BatchEngine]
     ) -> None:
         self._job = job
         self._found = found
         self._index = index
         self._new_engine = engine
-        self._engine: Engine | None = None
+        self._engine: BatchEngine | None = None
         self._submitted = 0
 
     def write(self, run: BatchRun, progress: Callable[[BatchRun], None] | None) -> None:
@@ -245,7 +245,7 @@ class _Worklist:
         run.taken += result.taken
         return _ready(result)
 
-    def _running(self) -> Engine:
+    def _running(self) -> BatchEngine:
         """Return the engine, which starts with the first row that needs it."""
         if self._engine is None:
             self._engine = self._new_engine()

@@ -25,7 +25,7 @@ _HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class FlaggedShare:
     """Number of flagged rows, out of those that are flagged or grounded."""
 
     flagged: int
@@ -90,10 +90,10 @@ class Totals:
             self.outcomes[first["outcome"]] += 1
 
     @property
-    def share(self) -> Share:
+    def share(self) -> FlaggedShare:
         """Share of flagged rows."""
         flagged = self.outcomes[Outcome.FLAGGED]
-        return Share(flagged, flagged + self.outcomes[Outcome.GROUNDED])
+        return FlaggedShare(flagged, flagged + self.outcomes[Outcome.GROUNDED])
 
     def body(self) -> Document:
         """Return the totals as they stand in a JSON object."""

@@ -37,7 +37,7 @@ from veridical.telemetry.events import (
     verified,
 )
 from veridical.telemetry.logs import LogSink, failure, request_id, set_up_logs
-from veridical.telemetry.spans import Generation, Span, Tracer, evaluating
+from veridical.telemetry.spans import Generation, TelemetrySpan, Tracer, evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -58,9 +58,9 @@ __all__ = [
     "Served",
     "Shed",
     "Sink",
-    "Span",
     "Staged",
     "Telemetry",
+    "TelemetrySpan",
     "TraceAudited",
     "Waited",
     "audited",
@@ -108,7 +108,7 @@ class Telemetry:
         kind: Kind = "internal",
         attributes: Attributes | None = None,
         headers: Mapping[str, str] | None = None,
-    ) -> Span:
+    ) -> TelemetrySpan:
         """Return a span that has begun; without a tracer among the sinks it does nothing.
 
         It is a child of the current span, or of the one in the `headers` of a request.
@@ -120,7 +120,7 @@ class Telemetry:
                 return sink.begin(name, kind, attributes or {}, headers)
             except Exception as error:  # noqa: BLE001 -- telemetry must not break the host
                 self._failed(sink, error)
-        return Span()
+        return TelemetrySpan()
 
     @contextmanager
     def span(

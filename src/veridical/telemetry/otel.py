@@ -29,7 +29,7 @@ from veridical.telemetry.events import (
     Waited,
 )
 from veridical.telemetry.logs import request_id
-from veridical.telemetry.spans import Span, evaluated, sharing
+from veridical.telemetry.spans import TelemetrySpan, evaluated, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +49,7 @@ _serving: ContextVar[otel_trace.Span | None] = ContextVar("veridical_serving", d
 """Span of the request that is answered."""
 
 
-class OtelSpan(Span):
+class OtelSpan(TelemetrySpan):
     """Span under way; errors are noted by type, for their messages may quote texts."""
 
     def __init__(self, span: otel_trace.Span, kind: Kind) -> None:

@@ -17,7 +17,7 @@ Kind: TypeAlias = Literal["internal", "server", "client"]
 Attributes: TypeAlias = dict[str, str | int | float | bool]
 
 
-class Span:
+class TelemetrySpan:
     """Work under way; this one is not traced."""
 
     def failed(self, kind: str) -> None:
@@ -42,7 +42,7 @@ class Tracer(Protocol):
 
     def begin(
         self, name: str, kind: Kind, attributes: Attributes, headers: Mapping[str, str] | None
-    ) -> Span:
+    ) -> TelemetrySpan:
         """Return a new span: a child of the current one, or of the one that `headers` name."""
         ...
 
@@ -51,7 +51,7 @@ class Tracer(Protocol):
 class Generation:
     """The newest answer of a model, as the span of its request."""
 
-    span: Span
+    span: TelemetrySpan
 
 
 evaluated: ContextVar[Generation | None] = ContextVar("veridical_evaluated", default=None)

@@ -15,7 +15,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from veridical import SyncVerifier, Verifier
-from veridical.batch.engines import Engine, ThreadEngine
+from veridical.batch.engines import BatchEngine, ThreadEngine
 from veridical.batch.output import OutputFolder
 from veridical.batch.running import BatchJob, BatchRun, run_batch
 from veridical.batch.survey import Selection
@@ -51,7 +51,7 @@ class Desk:
             return Unmeasured(UnmeasuredReason.RATE_LIMITED, "the queue is too long")
         return fake_estimate(0.05 if "wrong" in query.claim else 0.95)
 
-    def engine(self, *, per_claim: bool = False) -> Engine:
+    def engine(self, *, per_claim: bool = False) -> BatchEngine:
         verifier = SyncVerifier(Verifier(FakeBackend(self.answer)))
         return ThreadEngine(verifier, per_claim=per_claim)
 

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.batch.totals import Share, Totals
+from veridical.batch.totals import FlaggedShare, Totals
 
 COUNTS = st.integers(1, 5000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
 
 
 def test_nothing_is_decided_without_rows() -> None:
-    assert Share(0, 0).interval == (0.0, 1.0)
-    assert not Share(0, 0).decides(0.5)
-    assert Share(0, 0).body()["share"] is None
+    assert FlaggedShare(0, 0).interval == (0.0, 1.0)
+    assert not FlaggedShare(0, 0).decides(0.5)
+    assert FlaggedShare(0, 0).body()["share"] is None
 
 
 @given(COUNTS, st.floats(0, 1))
 def test_the_interval_holds_the_share_and_decides_what_is_outside(
     counts: tuple[int, int], bound: float
 ) -> None:
-    share = Share(*counts)
+    share = FlaggedShare(*counts)
     low, high = share.interval
     assert 0 <= low <= share.flagged / share.of <= high <= 1
     margin = 1e-9
@@ -35,8 +35,8 @@ def test_the_interval_holds_the_share_and_decides_what_is_outside(
 
 @pytest.mark.parametrize(("flagged", "of"), [(5, 10), (50, 100), (500, 1000)])
 def test_more_rows_make_it_narrower(flagged: int, of: int) -> None:
-    low, high = Share(flagged, of).interval
-    wider_low, wider_high = Share(flagged // 5, of // 5).interval
+    low, high = FlaggedShare(flagged, of).interval
+    wider_low, wider_high = FlaggedShare(flagged // 5, of // 5).interval
     assert wider_low < low < high < wider_high
 
 
@@ -48,7 +48,7 @@ def test_it_misses_the_share_at_any_time_in_few_of_many_runs(share: float) -> No
         flagged = 0
         for of in range(1, 301):
             flagged += draw.random() < share
-            if Share(flagged, of).decides(share):
+            if FlaggedShare(flagged, of).decides(share):
                 missed += 1
                 break
     assert missed / 300 < 0.05
@@ -64,5 +64,5 @@ def test_rows_with_an_error_are_no_part_of_the_share() -> None:
         (None, "rate_limited"),
     ):
         totals.add({"outcome": outcome, "error": error})
-    assert totals.share == Share(1, 2)
+    assert totals.share == FlaggedShare(1, 2)
     assert (totals.rows, totals.errors) == (5, {"rate_limited": 1})

@@ -22,8 +22,8 @@ from veridical.telemetry import (
     ProxyAnswer,
     Served,
     Shed,
-    Span,
     Telemetry,
+    TelemetrySpan,
     Waited,
     evaluating,
 )
@@ -214,7 +214,7 @@ def test_without_a_tracer_a_span_does_nothing() -> None:
         span = telemetry.begin("chat m", "client")
     span.failed("x")
     span.end()
-    assert type(span) is Span
+    assert type(span) is TelemetrySpan
     assert span.headers() == {}
 
 
@@ -223,11 +223,11 @@ def test_a_tracer_that_fails_breaks_nothing() -> None:
         def take(self, _: object, /) -> None:
             """Take nothing."""
 
-        def begin(self, *_: object) -> Span:
+        def begin(self, *_: object) -> TelemetrySpan:
             raise OSError
 
     telemetry = Telemetry([Broken()])
-    assert type(telemetry.begin("x")) is Span
+    assert type(telemetry.begin("x")) is TelemetrySpan
     assert telemetry.errors == 1
 
 

@@ -19,11 +19,11 @@ from veridical.interfaces.cli.failures import reported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from veridical.batch.engines import Engine
+    from veridical.batch.engines import BatchEngine
     from veridical.batch.estimating import BatchEstimate
     from veridical.batch.running import BatchJob, BatchRun
     from veridical.batch.survey import Selection
-    from veridical.batch.totals import Share
+    from veridical.batch.totals import FlaggedShare
     from veridical.core.measurements import Taken
     from veridical.core.ports import Backend as BackendPort
     from veridical.core.printing import Document
@@ -179,7 +179,7 @@ def _processes(built: BackendPort, given: int | None) -> int:
     return given or (usable_processors() if is_instant(built) else 1)
 
 
-def _engine(settings: Settings, built: BackendPort, processes: int, per_claim: bool) -> Engine:  # noqa: FBT001 -- bound by `partial`
+def _engine(settings: Settings, built: BackendPort, processes: int, per_claim: bool) -> BatchEngine:  # noqa: FBT001 -- bound by `partial`
     from veridical.batch.engines import ProcessEngine, ThreadEngine
     from veridical.verification.sync import SyncVerifier
     from veridical.wiring.build import build_verifier, is_in_process
@@ -196,7 +196,7 @@ def _ray_engine(
     built: BackendPort,
     actors: int | None,
     per_claim: bool,  # noqa: FBT001 -- bound by `partial`
-) -> Engine:
+) -> BatchEngine:
     from veridical.batch.ray_engine import RayEngine
     from veridical.wiring.build import is_in_process
 
@@ -323,7 +323,7 @@ def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in sorted(counts.items()))
 
 
-def _share_text(share: Share) -> str:
+def _share_text(share: FlaggedShare) -> str:
     if not share.of:
         return ""
     low, high = share.interval

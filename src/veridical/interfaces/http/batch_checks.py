@@ -10,7 +10,7 @@ import anyio
 from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
 from veridical.interfaces.http.errors import document, document_of
-from veridical.interfaces.http.job_worker import MOST_ATTEMPTS, JobCheck, RowResult
+from veridical.interfaces.http.job_worker import MOST_ATTEMPTS, JobCheck, JobRowResult
 from veridical.interfaces.http.limits import OverloadedError
 from veridical.jobs.documents import dumped
 
@@ -45,19 +45,21 @@ async def check_rows(
 def job_check(service: Service) -> JobCheck:
     """Return the work on a claimed check of a job."""
 
-    async def check(row: ClaimedRow) -> RowResult:
+    async def check(row: ClaimedRow) -> JobRowResult:
         asked, policy = json.loads(row.request), service.policy(row.policy)
         with within_project(row.project):
             found = await service.admitted("job", lambda: _result(service, asked, policy, "job"))
-        return RowResult(dumped(found), "error" in found)
+        return JobRowResult(dumped(found), "error" in found)
 
     return JobCheck(check, _given_up)
 
 
-def _given_up(row: ClaimedRow) -> RowResult:
+def _given_up(row: ClaimedRow) -> JobRowResult:
     detail = f"no process survived this check, in {MOST_ATTEMPTS} attempts"
     problem = document(500, detail, "The logs say when processes ended")
-    return RowResult(dumped({"id": json.loads(row.request)["id"], "error": problem}), failed=True)
+    return JobRowResult(
+        dumped({"id": json.loads(row.request)["id"], "error": problem}), failed=True
+    )
 
 
 async def _result(

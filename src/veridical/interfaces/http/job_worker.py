@@ -44,7 +44,7 @@ _GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
-class RowResult:
+class JobRowResult:
     """Result of a check, as a line of JSON."""
 
     line: bytes
@@ -59,8 +59,8 @@ class JobCheck:
     of one that no worker survived.
     """
 
-    check: Callable[[ClaimedRow], Awaitable[RowResult]]
-    give_up: Callable[[ClaimedRow], RowResult]
+    check: Callable[[ClaimedRow], Awaitable[JobRowResult]]
+    give_up: Callable[[ClaimedRow], JobRowResult]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from httpx2 import AsyncClient, Headers, Response
 
     from veridical.settings.service_blocks import ProxySettings
-    from veridical.telemetry import Span, Telemetry
+    from veridical.telemetry import Telemetry, TelemetrySpan
     from veridical.telemetry.spans import Attributes
 
 SENT = frozenset(
@@ -62,7 +62,7 @@ class UpstreamResponse:
     """Response of the upstream; the span of its request ends when it is closed."""
 
     response: Response
-    span: Span
+    span: TelemetrySpan
 
     @property
     def status_code(self) -> int:
@@ -136,7 +136,7 @@ class Upstream:
             span.failed(str(reply.status_code))
         return UpstreamResponse(reply, span)
 
-    def _begin(self, method: str, path: str, model: str | None) -> Span:
+    def _begin(self, method: str, path: str, model: str | None) -> TelemetrySpan:
         """Return the span of a request: of a generation, except for lists of models."""
         route, url = path.partition("?")[0], urlsplit(self._url or "")
         said: Attributes = {"http.request.method": method, "server.address": url.hostname or ""}

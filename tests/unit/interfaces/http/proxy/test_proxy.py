@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, TypeAlias
@@ -79,8 +79,24 @@ def stream(text: str) -> list[bytes]:
     return [*pieces, chunk({}, "stop"), b"data: [DONE]\n\n"]
 
 
+OPENED: list[openai.OpenAI] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the clients of a test: a stream is read after the call that opened it."""
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+def client_of(url: str) -> openai.OpenAI:
+    OPENED.append(openai.OpenAI(base_url=url, api_key="client-key", max_retries=0))
+    return OPENED[-1]
+
+
 def ask(url: str, ours: Value = None, **more: Value) -> Value:
-    client = openai.OpenAI(base_url=url, api_key="client-key", max_retries=0)
+    client = client_of(url)
     body = {} if ours is None else {"extra_body": {"veridical": ours}}
     return client.chat.completions.create(model="m", messages=MESSAGES, **body, **more)
 
@@ -443,7 +459,7 @@ def test_models_are_those_of_the_upstream(start: Start) -> None:
     body = b'{"object": "list", "data": [{"id": "m", "object": "model"}]}'
     upstream = Upstream([body])
     url = start(upstream)
-    client = openai.OpenAI(base_url=url, api_key="k")
+    client = client_of(url)
     assert [model.id for model in client.models.list()] == ["m"]
     assert httpx2.get(f"{url}/models?limit=1").content == body
     assert upstream.paths == ["/v1/models?", "/v1/models?limit=1"]
@@ -583,7 +599,7 @@ def test_a_stream_without_its_last_event_has_a_verdict_all_the_same(start: Start
 
 
 def test_the_client_s_own_assembly_of_a_stream_works(start: Start) -> None:
-    client = openai.OpenAI(base_url=start(Upstream([stream(RIGHT)])), api_key="k")
+    client = client_of(start(Upstream([stream(RIGHT)])))
     with client.chat.completions.stream(model="m", messages=MESSAGES) as events:
         found = events.get_final_completion().choices[0]
     assert (found.message.content, found.finish_reason) == (f"{RIGHT} ", "stop")
