@@ -23,7 +23,7 @@ from veridical.interfaces.http.proxy.streams import (
     data_of,
 )
 from veridical.interfaces.http.proxy.upstream import UpstreamResponse
-from veridical.telemetry import Span
+from veridical.telemetry import TelemetrySpan
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -111,7 +111,7 @@ def listened(pieces: list[bytes]) -> tuple[bytes, bytes]:
 
     async def listen() -> tuple[bytes, bytes]:
         heard = BufferedStream()
-        reply = UpstreamResponse(httpx2.Response(200, content=sent()), Span())
+        reply = UpstreamResponse(httpx2.Response(200, content=sent()), TelemetrySpan())
         events = [event async for event in heard.listen(reply)]
         return b"".join(events), heard.end
 
