@@ -21,6 +21,7 @@ from veridical.core.cancellation import checkpoint
 from veridical.core.text import normal_form
 from veridical.core.types import SourceSpan, Span
 from veridical.pipeline.evidence.meaning import Meanings
+from veridical.pipeline.evidence.overlaps import Stretches
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
 if TYPE_CHECKING:
@@ -172,6 +173,25 @@ class Corpus:
             claim,
             near,
         )
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """Stretches of the sentences."""
+        found = (sentence.piece.span for sentence in self.sentences)
+        return Stretches({each: at.sentences for each, at in self.ranges.items()}, found)
+
+    @cached_property
+    def stretches_of_windows(self) -> Stretches:
+        """Stretches of the windows."""
+        found = (self.span(window).span for window in self.windows)
+        return Stretches({each: at.windows for each, at in self.ranges.items()}, found)
+
+    @cached_property
+    def tokens(self) -> Any:  # noqa: ANN401 -- numpy, imported late
+        """Estimated tokens of each sentence."""
+        import numpy as np
+
+        return np.asarray([sentence.tokens for sentence in self.sentences], dtype=np.intp)
 
     @cached_property
     def _bounds_of_windows(self) -> Any:  # noqa: ANN401 -- numpy, imported late
