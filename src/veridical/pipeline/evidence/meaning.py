@@ -103,7 +103,7 @@ class Meanings:
         )
 
     def _near(self, asked: Sequence[int]) -> list[Any]:
-        """Return the nearness of each text to each piece; claims of an answer share their pieces."""
+        """Return the nearness of each text to each piece; claims share their pieces."""
         found = {piece: self._rows[piece] for piece in asked if piece in self._rows}
         new = [piece for piece in asked if piece not in found]
         found.update(zip(new, self._computed(new), strict=True))
