@@ -186,8 +186,8 @@ def measured(name: str, kind: str, size: int) -> float | None:
 GROWTH = (
     *(("extraction", kind, 100_000) for kind in ("prose", "equal sentences", "bullets")),
     *(("corpus", kind, 200_000) for kind in ("prose", "equal log lines")),
-    *(("binding", kind, 100_000) for kind in TEXTS),
-    *(("rendering", form, 300) for form in FORMATS),
+    *(("binding", kind, 500_000) for kind in TEXTS),
+    *(("rendering", form, 1_000) for form in FORMATS),
     ("many_claims", "", 5_000),
     ("many_sources", "", 2_500),
 )

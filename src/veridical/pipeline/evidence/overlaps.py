@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from veridical.core.types import Span
 
@@ -35,26 +35,34 @@ class Overlaps:
     cut: Any
 
 
+_APART = 2**40
+"""Distance between the starts of two sources, as if all were one text; none is that long."""
+
+
 class Stretches:
     """Stretches of each source, numbered through: their starts ascend, and their ends."""
 
-    def __init__(self, ranges: Mapping[str, range], stretches: Iterable[Span]) -> None:
-        self._bounds = _bounds(stretches)
-        self._ranges = ranges
+    def __init__(self, stretches: Mapping[str, Sequence[Span]]) -> None:
+        self._places = {source: place for place, source in enumerate(stretches)}
+        self._bounds = self._placed(stretches)
 
     def overlapping(self, spans: Mapping[str, Sequence[Span]]) -> Overlaps:
         """Return the stretches that the spans of their sources overlap; these are in order."""
         import numpy as np
 
-        several: list[Span] = []
-        found = [(np.empty(0, np.intp), np.empty(0, np.intp))]
-        for source, range_ in self._ranges.items():
-            of_source = spans.get(source, ())
-            found.append(self._between(range_, of_source, len(several)))
-            several += of_source
-        numbers, places = map(np.concatenate, zip(*found, strict=True))
-        inner, outer = self._bounds[numbers], _bounds(several)[places]
+        ordered = sorted(spans, key=self._places.__getitem__)
+        outer = self._placed({source: spans[source] for source in ordered})
+        starts, ends = self._bounds.T
+        first = ends.searchsorted(outer[:, 0], side="right")
+        last = np.maximum(first, starts.searchsorted(outer[:, 1], side="left"))
+        counts = last - first
+        places = np.repeat(np.arange(len(outer)), counts)
+        numbers = np.arange(len(places)) + (first - (np.cumsum(counts) - counts))[places]
+        order = np.argsort(numbers, kind="stable")
+        numbers, places = numbers[order], places[order]
+        inner, outer = self._bounds[numbers], outer[places]
         cut = (inner[:, 0] < outer[:, 0]) | (inner[:, 1] > outer[:, 1])
+        several = [span for source in ordered for span in spans[source]]
         return Overlaps(numbers, [several[place] for place in places.tolist()], cut)
 
     def outside(self, spans: Mapping[str, Sequence[Span]]) -> Any:  # noqa: ANN401 -- numpy, imported late
@@ -65,24 +73,14 @@ class Stretches:
         left[self.overlapping(spans).numbers] = False
         return np.flatnonzero(left)
 
-    def _between(self, numbers: range, spans: Sequence[Span], offset: int) -> tuple[Any, Any]:
-        """Return the stretches of a source that spans overlap, and the numbers of these spans."""
+    def _placed(self, spans: Mapping[str, Sequence[Span]]) -> Any:  # noqa: ANN401 -- see above
+        """Return the starts and ends of spans, in two columns, as if the sources were one text."""
         import numpy as np
 
-        starts, ends = self._bounds[numbers.start : numbers.stop].T
-        wanted = _bounds(spans)
-        first = ends.searchsorted(wanted[:, 0], side="right")
-        last = np.maximum(first, starts.searchsorted(wanted[:, 1], side="left"))
-        counts = last - first
-        places = np.repeat(np.arange(len(spans)), counts)
-        before = np.cumsum(counts) - counts
-        found = np.arange(len(places)) + (first - before)[places]
-        order = np.argsort(found, kind="stable")
-        return found[order] + numbers.start, places[order] + offset
-
-
-def _bounds(spans: Iterable[Span]) -> Any:  # noqa: ANN401 -- see above
-    """Return the starts and ends of spans: an array of two columns."""
-    import numpy as np
-
-    return np.asarray([(span.start, span.end) for span in spans], dtype=np.intp).reshape(-1, 2)
+        bounds = [
+            (start + span.start, start + span.end)
+            for source, several in spans.items()
+            for start in [_APART * self._places[source]]
+            for span in several
+        ]
+        return np.asarray(bounds, dtype=np.int64).reshape(-1, 2)

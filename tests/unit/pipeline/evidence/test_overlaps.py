@@ -34,7 +34,7 @@ def test_all_stretches_are_found_that_a_look_at_each_of_them_finds(
         for span in wanted[source]
         if span.overlaps(stretches[number])
     ]
-    made = Stretches(ranges, stretches)
+    made = Stretches({source: stretches[at.start : at.stop] for source, at in ranges.items()})
     found = made.overlapping(wanted)
     assert list(zip(found.numbers.tolist(), found.spans, strict=True)) == expected
     assert found.cut.tolist() == [
