@@ -186,8 +186,8 @@ def measured(name: str, kind: str, size: int) -> float | None:
 GROWTH = (
     *(("extraction", kind, 100_000) for kind in ("prose", "equal sentences", "bullets")),
     *(("corpus", kind, 200_000) for kind in ("prose", "equal log lines")),
-    *(("binding", kind, 100_000) for kind in TEXTS),
-    *(("rendering", form, 300) for form in FORMATS),
+    *(("binding", kind, 500_000) for kind in TEXTS),
+    *(("rendering", form, 1_000) for form in FORMATS),
     ("many_claims", "", 5_000),
     ("many_sources", "", 2_500),
 )
@@ -394,26 +394,34 @@ def measure(kept: Path | None) -> dict[str, Any]:
 
 def lines(found: dict[str, Any], before: dict[str, Any]) -> list[str]:
     """Return the tables, with the figures before in front."""
-    rows = []
-    for name, now in found["times"].items():
-        then = before.get("times", {}).get(name, [])
-        rows.append((name, _shown(then), _grown(then), _shown(now), _grown(now)))
-    head = ("stage, text, size", "s before", "growth", "s now", "growth")
-    served = [
-        (name, _told(before.get("service", {}).get(name)), _told(now))
-        for name, now in found["service"].items()
+    times, served = found["times"], found["service"]
+    then, once = before.get("times", {}), before.get("service", {})
+    rows = [
+        (
+            name,
+            *([_shown(then.get(name)), _grown(then.get(name))] if before else []),
+            _shown(now),
+            _grown(now),
+        )
+        for name, now in times.items()
     ]
-    return [*table(head, rows), *table(("service", "before", "now"), served)]
+    head = ("stage, text, size", *(["s before", "growth"] if before else []), "s", "growth")
+    asked = [
+        (name, *([_told(once.get(name))] if before else []), _told(now))
+        for name, now in served.items()
+    ]
+    heads = ("service", *(["before"] if before else []), "now")
+    return [*table(head, rows), "", *table(heads, asked)]
 
 
-def _shown(seconds: list[float | None]) -> str:
+def _shown(seconds: list[float | None] | None) -> str:
     if not seconds:
         return ""
     return f"over {LIMIT_S:.0f}" if seconds[0] is None else f"{seconds[0]:.2f}"
 
 
-def _grown(seconds: list[float | None]) -> str:
-    if len(seconds) < 2 or not seconds[0]:  # noqa: PLR2004 -- once and twice the size
+def _grown(seconds: list[float | None] | None) -> str:
+    if not seconds or len(seconds) < 2 or not seconds[0]:  # noqa: PLR2004 -- once and twice the size
         return ""
     return f"{seconds[1] / seconds[0]:.1f}" if seconds[1] else "stopped"
 
