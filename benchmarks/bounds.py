@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
 
 MB = 1_000_000
-LIMIT_S, IDLE_S = 60.0, 35.0
+LIMIT_S, IDLE_S, SHORT_S = 60.0, 35.0, 2.0
 LEFT, ENDED = "seconds of work after a client left", "seconds until the process ended"
 MOST_GROWTH, MOST_HEALTH_S = 2.3, 0.2
 LOG = "2026-11-27T06:24:40Z INFO worker-3 request finished in 41 ms with status 200\n"
@@ -174,6 +174,15 @@ MEASURES = {
 
 
 def measured(name: str, kind: str, size: int) -> float | None:
+    """Return a measurement, the least of three if it is short; None if it takes too long."""
+    first = _measured(name, kind, size)
+    if first is None or first > SHORT_S:
+        return first
+    again = [_measured(name, kind, size) for _ in range(2)]
+    return min([first, *(seconds for seconds in again if seconds is not None)])
+
+
+def _measured(name: str, kind: str, size: int) -> float | None:
     """Return a measurement made in a process of its own; None if it takes too long."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
