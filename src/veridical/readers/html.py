@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from selectolax.lexbor import LexborHTMLParser
 
+from veridical.readers.markup import bounded
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,7 +40,7 @@ HIDING = re.compile(r"display:none|visibility:hidden")
 
 def html_to_text(html: str) -> str:
     """Return the text of a page as displayed to its reader."""
-    root = LexborHTMLParser(html).root
+    root = LexborHTMLParser(bounded(html)).root
     return "" if root is None else _Walk().text_of(root)
 
 
