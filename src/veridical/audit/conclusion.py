@@ -30,7 +30,7 @@ _LEAD_IN = re.compile(
 )
 _OPTION = re.compile(r"^\(?(?P<letter>[a-h])\)")
 _TOKEN = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?|[^\W\d_]+(?:['’][^\W\d_]+)?")
-_SYMBOL = re.compile(r"[^\w\s.,;:!?()'\"$€£%/+-]|_|\w[/+]\w*[^\W\d]|[^\W\d]\w*[/+]\w")
+_SYMBOL = re.compile(r"[^\w\s.,;:!?()'\"$€£%/+-]|_|\w[/+]\w*[^\W\d]|\b\d*+[^\W\d]\w*+[/+]\w")
 _LITTLE_WORDS = (
     "a an the is are was were be been being am do does did has have had of in on at to for from by"
     " with as that this these those it its he she they there then so thus hence therefore"

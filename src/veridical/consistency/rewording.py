@@ -16,7 +16,7 @@ from veridical.core.text import normalise
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CITATION = re.compile(r"\s*\[[^\[\]\s]{1,40}\](?=[\s.,;:!?]|$)")
+_CITATION = re.compile(r"(?<!\s)\s*+\[[^\[\]\s]{1,40}\](?=[\s.,;:!?]|$)")
 _LEAD_IN = re.compile(
     r"(?:the (?:text|source|document|report|evidence|passage|context) (?:says|states|shows|notes|"
     r"mentions|confirms) that|(?:according to|as stated in) the (?:text|source|document|report|"

@@ -29,7 +29,7 @@ class ParsedEvidence:
     deviations: tuple[Deviation, ...] = ()
 
 
-_FENCE = re.compile(r"(?is)```[ \t]*(?:json)?[ \t]*\r?\n(?P<inside>.*)```")
+_FENCE = re.compile(r"(?is)```[ \t]*+(?:json[ \t]*+)?\r?\n(?P<inside>.*)```")
 _HINT = "Ask the model again; replies are not repaired"
 _IDENTIFIER = re.compile(r"[A-Za-z]\w{0,39}", re.ASCII)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.fact_tokens import Word, words
 from veridical.core.types import Span
 from veridical.errors import MissingExtraError
@@ -116,6 +117,7 @@ def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: flo
     """Return the examined windows: the best first, then, while they are disqualified, others."""
     found: list[Near] = []
     while len(found) < _MOST_REFUSED:
+        checkpoint()
         window = _best_of(quote, text, stretches, threshold, at_ends=not found)
         if window is None:
             break

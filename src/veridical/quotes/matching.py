@@ -12,6 +12,7 @@ from enum import StrEnum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
+from veridical.core.cancellation import checkpoint
 from veridical.core.fact_tokens import negates, words
 from veridical.core.text import normal_form, normal_forms
 from veridical.core.types import Span
@@ -191,6 +192,7 @@ class Grounder:
 
     def _said_by_them(self, normal: str) -> bool:
         """Return whether a selected speaker says a form that the source holds."""
+        checkpoint()
         source = self._source
         places = islice(source.places(normal), MOST_SPANS)
         spans = (source.original(place, len(normal)) for place in places)
@@ -198,6 +200,7 @@ class Grounder:
 
     def _accepts_otherwise(self, normal: str) -> bool:
         """Return whether a normal form that the source does not hold is accepted all the same."""
+        checkpoint()
         bare = unwrapped(normal)
         if bare is not normal and self._source.held([bare])[0]:
             return True
@@ -212,6 +215,7 @@ class Grounder:
 
     def match(self, quote: str) -> QuoteMatch:
         """Return the match of `quote`: its places, grade and caveats."""
+        checkpoint()
         normal = normal_form(quote)
         if not normal:
             return QuoteMatch(quote, accepted=False, reason=Rejection.EMPTY)

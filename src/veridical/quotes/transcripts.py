@@ -201,7 +201,7 @@ def _json_turn(number: int, turn: object) -> _Said:
 
 # --- WebVTT and SubRip -----------------------------------------------------------------------
 
-_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^<>]*)>")
+_VOICE = re.compile(r"<v(?:\.[^\s<>]*+)?[ \t]++([^<>]*+)>")
 # Classes, styles, ruby, languages and times; a tag of another name is a non-verbal one.
 _MARKUP = re.compile(r"</?(?:[cibuv]|ruby|rt|lang|font)(?:[. ][^<>]*)?>|<\d[\d:.]*>")
 _LINE_END = re.compile(r"\r\n?|\n")

@@ -11,7 +11,7 @@ from veridical.pipeline.claims.imperatives import is_instruction
 from veridical.pipeline.claims.lexicon import has_finite_verb, words
 from veridical.pipeline.claims.references import is_reference
 
-_QUESTION = re.compile(r"[?？؟][!?]*[\"'”’»)\]*]*$")
+_CLOSING = "\"'”’»)]*"
 # The assertion is that someone asked.
 _QUOTED_QUESTION = re.compile(r"\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
 _OPEN_QUESTION = re.compile(
@@ -131,7 +131,14 @@ def _behind_greeting(greeting: str) -> str:
 def _is_question(text: str) -> bool:
     if _QUOTED_QUESTION.match(text):
         return False
-    return bool(_QUESTION.search(text) or _OPEN_QUESTION.match(text))
+    return _ends_as_question(text) or bool(_OPEN_QUESTION.match(text))
+
+
+def _ends_as_question(text: str) -> bool:
+    """Return whether a text ends with a question mark, before closing marks or others."""
+    ended = text.removesuffix("\n").rstrip(_CLOSING)
+    before = ended.rstrip("!?")
+    return "?" in ended[len(before) :] or before.endswith(("？", "؟"))
 
 
 def _says_something(lead_in: str) -> bool:

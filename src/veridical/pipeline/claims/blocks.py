@@ -45,7 +45,7 @@ TABLE_MARKS = "|-:=+ \t"
 
 _RULE = re.compile(r"([-*_=])(?:[ \t]*\1){2,}$")
 _ATX = re.compile(r"#{1,6}(?:[ \t]+|$)")
-_ATX_END = re.compile(r"[ \t]+#+$")
+_ATX_END = re.compile(r"(?<![ \t])[ \t]++#++$")
 _SETEXT = re.compile(r"(?:={3,}|-{3,})$")
 # A speaker label such as "[doctor]: hi" is none: a label is a footnote, a number or has an address.
 _DEFINITION = re.compile(

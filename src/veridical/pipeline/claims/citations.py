@@ -30,9 +30,9 @@ _CANDIDATE = re.compile(
     r"(?P<code>`[^`\n]{1,500}`)"
     r"|\\\[(?P<escaped>[^\[\]\\\s](?:[^\[\]\\]{0,300}[^\[\]\\\s])?)\\\]"
     r"|!\[(?P<image>[^\[\]]{0,300})\]\([^\s()]{0,2000}\)"
-    r"|\[(?P<anchor>\[?[^\[\]]{0,300}\]?)\]\([ \t]*<?"
+    r"|\[(?P<anchor>\[?[^\[\]]{0,300}\]?)\]\([ \t]{0,99}<?"
     r"(?P<target>[^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200}){0,3})>?"
-    r"(?:\s+\"[^\"\n]{0,200}\")?[ \t]*\)"
+    r"(?:\s{1,99}\"[^\"\n]{0,200}\")?[ \t]{0,99}\)"
     r"|\[\^(?P<note>[^\[\]\s]{1,60})\]"
     r"|\[(?P<bracket>[^\[\]]{1,300})\]"
     r"|［(?P<wide>[^［］]{1,300})］"
@@ -95,7 +95,7 @@ _LOCATOR = re.compile(
 )
 # A word among ids that is none: `[S1, S9, note]`; and the title of a source: `[S9: intro]`.
 _ASIDE = re.compile(r"[^\W\d_]{4,}(?: [^\W\d_]+){0,2}$")
-_TITLED = re.compile(r"(?P<id>[^\s:]{1,60}):\s+(?=.*[^\W\d_]{2})")
+_TITLED = re.compile(r"(?P<id>[^\s:]{1,60}):\s++(?=.*[^\W\d_]{2})")
 # `\[x_1\]` is a formula.
 _FORMULA = re.compile(r"[A-Za-z]{1,2}_\w$")
 _LENS = re.compile(r"(?P<id>[^†]+)†(?P<name>.*)$")

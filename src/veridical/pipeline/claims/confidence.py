@@ -14,25 +14,25 @@ _STATISTICS = r"(?!\s+(?:interval|level|limit|band|region|bound|set|range|CI))"
 _STATED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        r"\b(?:I\s?(?:am|'m|’m|feel)|we\s?(?:are|'re|’re|feel))\s+"
-        r"(?:about|around|roughly|only|at least|approximately|nearly|over)?\s*"
+        r"\b(?:I\s?(?:am|'m|’m|feel)|we\s?(?:are|'re|’re|feel))\s++"
+        r"(?:(?:about|around|roughly|only|at least|approximately|nearly|over)\s*+)?"
         + _FIGURE
         + r"\s+(?:sure|certain|confident)\b"
         r"(?:\s+(?:that|of|in)\b)?",
         r"^\s*" + _FIGURE + r"\s+(?:sure|certain|confident)\b\s*(?:that\b|[:,])",
-        r"[(\[]\s*(?:(?:my|overall|stated)\s+)?confidence(?:\s+(?:level|score))?\s*(?:[:=]|is|of)?\s*"
+        r"[(\[]\s*(?:(?:my|overall|stated)\s+)?confidence(?:\s+(?:level|score))?\s*+(?:(?:[:=]|is|of)\s*+)?"
         + _FIGURE
         + r"(?P<scale>\s*/\s*10{1,2})?\s*[)\]]",
         r"[(\[]\s*" + _FIGURE + r"\s+(?:confidence|confident|sure|certain|certainty)\s*[)\]]",
         r"(?:^|[,;.–—-]\s*)confidence(?:\s+(?:level|score))?\s*[:=]\s*"
         + _FIGURE
-        + r"(?P<scale>\s*/\s*10{1,2})?\s*(?=[.,;]?\s*$)",
+        + r"(?P<scale>\s*/\s*10{1,2})?\s*+(?=[.,;]?\s*$)",
         r"(?:^|,\s*)with\s+(?:an?\s+)?"
         + _FIGURE
         + r"\s+(?:confidence|certainty)\b"
         + _STATISTICS
         + r"\s*,?",
-        r"\bwith\s+(?:an?\s+)?" + _FIGURE + r"\s+(?:confidence|certainty)\s*(?=[.;]?\s*$)",
+        r"\bwith\s+(?:an?\s+)?" + _FIGURE + r"\s+(?:confidence|certainty)\s*+(?=[.;]?\s*$)",
     )
 )
 # Certainty words; the first that matches decides, so the compounds come first.

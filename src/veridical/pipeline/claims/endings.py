@@ -15,7 +15,9 @@ from veridical.pipeline.claims.lexicon import word_set
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_OTHER_SCRIPTS = re.compile(r"[。！？｡]+[」』”’）)\]]*(?=.)|[؟۔।॥]+[\"'”’»)\]]*(?=\s)", re.DOTALL)
+_OTHER_SCRIPTS = re.compile(
+    r"[。！？｡]+[」』”’）)\]]*(?=.)|(?<![؟۔।॥])[؟۔।॥]++[\"'”’»)\]]*+(?=\s)", re.DOTALL
+)
 # Words that open a sentence and do not go on after an initial or a name's abbreviation.
 _STARTER = (
     r"(?=[\"“‘'(]?(?:The|An?|He|She|It|They|This|That|These|Those|We|I|In|On|At|However|But|And|If"

@@ -28,7 +28,7 @@ class EventSplitter:
     """Splitter of bytes into events; together the events are the same bytes."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()  # grows in place: an event may come in many pieces
         self._seen = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
@@ -36,14 +36,14 @@ class EventSplitter:
         self._rest += data
         start = 0
         while found := _END.search(self._rest, max(start, self._seen)):
-            yield self._rest[start : found.end()]
+            yield bytes(self._rest[start : found.end()])
             start = found.end()
-        self._rest = self._rest[start:]
+        del self._rest[:start]
         self._seen = max(len(self._rest) - 3, 0)
 
     def rest(self) -> bytes:
         """Return the bytes left at the end."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest = bytes(self._rest), bytearray()
         return rest
 
 
