@@ -10,7 +10,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick mutants lint fmt docs client lock release clean
+.PHONY: help demo test quick fuzz mutants lint fmt docs client lock release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -27,6 +27,10 @@ test: $(VENV)/dev.stamp ## run every test
 
 quick: style ## in a minute or so: lint without types, unit tests but the slow ones
 	$(BIN)/python -m pytest $(PARALLEL) -m 'not slow and not live' --hypothesis-profile=quick tests/unit
+
+MINUTES ?= 60
+fuzz: $(VENV)/dev.stamp ## fuzz every text stage for MINUTES, then measure growth up to 1 MB
+	$(BIN)/python benchmarks/fuzzing.py --minutes $(MINUTES)
 
 # Not locked: only who runs this needs it, beside all that the tests need. A new release may mutate
 # otherwise, and its figures compare with no others.

@@ -232,7 +232,7 @@ def _blocks(text: str) -> Iterable[tuple[int, list[str]]]:
         numbers, lines = zip(*group, strict=True)
         if blank:
             ended = "" in lines
-        elif ended or _times_at(lines) is not None or _NO_CUE.match(lines[0]):
+        elif ended or not blocks or _times_at(lines) is not None or _NO_CUE.match(lines[0]):
             blocks.append((numbers[0], [*lines]))
         else:
             blocks[-1][1].extend(lines)

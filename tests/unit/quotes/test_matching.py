@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from veridical.errors import ConfigurationError, MissingExtraError, TextError
+from veridical.core.cancellation import cancellable
+from veridical.errors import ConfigurationError, MissingExtraError, TextError, TimeLimitError
 from veridical.evidence import validate_evidence_grounding
 from veridical.quotes.caveats import Caveat
 from veridical.quotes.matching import ANYONE, QuoteMatch, Rejection, ground_quotes
@@ -426,3 +427,12 @@ def test_fuzzy_without_its_extra_says_how_to_install_it(monkeypatch: pytest.Monk
 def test_what_is_no_text_is_named(quotes: object, source: object, says: str) -> None:
     with pytest.raises(TextError, match=says):
         ground_quotes(quotes, source)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mode", ["substring", "fuzzy"])
+def test_quotes_end_at_their_deadline(mode: str) -> None:
+    evidence = {"sleep": ["I sleep well", "never said"]}
+    with cancellable(0.0), pytest.raises(TimeLimitError):
+        ground_quotes(["I sleep well"], "I sleep well.", mode=mode)
+    with cancellable(0.0), pytest.raises(TimeLimitError):
+        validate_evidence_grounding(evidence, "I sleep well.", mode=mode)

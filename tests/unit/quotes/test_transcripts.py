@@ -121,6 +121,13 @@ def test_a_line_of_spaces_ends_no_cue_unless_times_follow(text: str, said: str |
     assert turns(text) == [("", said or "one two three")]
 
 
+def test_a_line_of_spaces_may_come_first() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\nAnn: Hello"
+    assert turns(f"  \n{cue}", "srt") == [("Ann", "Hello")]
+    with pytest.raises(TranscriptError, match="line 2"):
+        turns("\u2028\nA: ", "srt")
+
+
 @pytest.mark.parametrize("text", [LABELS, "no turns", "\ufeffA: x\nA: y"])
 def test_plain_and_labelled_text_stays_as_it_is(text: str) -> None:
     assert parse_transcript(text).text == text

@@ -54,7 +54,7 @@ def _block_sentences(text: str, block: TextBlock) -> Iterator[Span]:
     if block.kind is ClaimKind.CODE:
         yield from _code_lines(text, block)
     elif block.kind in {ClaimKind.TABLE_ROW, ClaimKind.HEADING}:
-        yield block.span
+        yield from _stripped(text, block.span)
     else:
         yield from sentences_of(text, block)
 

@@ -1,0 +1,77 @@
+"""Growth of the time of text stages and of regular expressions on adversarial texts.
+
+Processor time; a text counts only if it takes several times as long as the clock can tell, and is
+measured again before it fails. Quadratic time would be four times as long for twice the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("fastapi")
+
+from _growth import STAGES, TEXTS, growth
+from _patterns import BOUNDED, patterns, steep
+
+pytestmark = pytest.mark.slow
+
+MOST = 3.0
+"""Above the 2.3 of the benchmark: its texts are longer, and a short time is less certain."""
+KNOWN_ATTACKS = (
+    ("HTML", "'<div>'"),
+    ("HTML", "'<select><option>'"),
+    ("HTML", "attributes"),
+    ("HTML", "options"),
+    ("HTML", "formatting"),
+    ("subtitles", "'<v.'"),
+    ("JSON evidence", "fence"),
+    ("claims", "'؟'"),
+    ("claims", "'?!'"),
+    ("claims", "'[a](  '"),
+    ("server-sent events", "'a'"),
+)
+"""Stages that once took more than linear time, with the text that showed it."""
+
+ONCE_STEEP = (
+    "veridical.audit.conclusion._SYMBOL",
+    "veridical.consistency.rewording._CITATION",
+    "veridical.core.strict_json._FENCE",
+    "veridical.pipeline.claims.blocks._ATX_END",
+    "veridical.pipeline.claims.citations._CANDIDATE",
+    "veridical.pipeline.claims.citations._TITLED",
+    "veridical.pipeline.claims.confidence._STATED",
+    "veridical.pipeline.claims.confidence._STATED[2]",
+    "veridical.pipeline.claims.confidence._STATED[4]",
+    "veridical.pipeline.claims.confidence._STATED[6]",
+    "veridical.pipeline.claims.endings._OTHER_SCRIPTS",
+    "veridical.quotes.transcripts._VOICE",
+)
+
+
+@pytest.mark.parametrize(("stage", "text"), KNOWN_ATTACKS)
+def test_a_stage_that_once_was_slow_takes_time_in_proportion_to_the_text(
+    stage: str, text: str
+) -> None:
+    assert growth(STAGES[stage], TEXTS[text], 25_000) < MOST
+
+
+def test_growth_tells_quadratic_from_linear_time() -> None:
+    quadratic = growth(lambda text: [text.count("b") for _ in text], "a".__mul__, 8_000)
+    assert quadratic > MOST
+
+
+def test_an_expression_that_backtracks_is_found() -> None:
+    assert steep("veridical.core.text._none", re.compile(r"\s+x"), 800)
+    assert not steep("veridical.core.text._none", re.compile(r"(?<!\s)\s++x"), 800)
+
+
+def test_an_expression_that_once_was_steep_is_not() -> None:
+    found = patterns()
+    assert [name for name in ONCE_STEEP if steep(name, found[name])] == []
+
+
+def test_expressions_of_short_texts_are_still_there() -> None:
+    assert BOUNDED.keys() <= patterns().keys()
