@@ -136,18 +136,19 @@ STAGES: dict[str, Callable[[str], object]] = {
 
 
 def growth(stage: Callable[[str], object], text: Callable[[int], str], size: int) -> float:
-    """Return how many times as long a stage takes for twice the text.
+    """Return how many times as long a stage takes for twice the text: the root of four times it.
 
-    The root of what four times the text takes; 0.0 for times too short to tell.
+    Where that is much, longer texts have to confirm it: a stage may only have reached its unit of
+    work. 0.0 for times too short to tell.
     """
-    small, large = text(size), text(4 * size)
-    last = seconds(stage, large)
-    if last < _TELLING_S:
+    times = [min(seconds(stage, text(each)) for _ in range(2)) for each in (size, 4 * size)]
+    if times[1] < _TELLING_S:
         return 0.0
-    found = last / max(min(seconds(stage, small) for _ in range(2)), _CLOCK_S)
-    if found > MOST_GROWTH**2:
-        found = min(found, seconds(stage, large) / min(seconds(stage, small) for _ in range(3)))
-    return found**0.5
+    found = (times[1] / max(times[0], _CLOCK_S)) ** 0.5
+    if found <= MOST_GROWTH:
+        return found
+    longer = seconds(stage, text(16 * size))
+    return min(found, (longer / times[1]) ** 0.5)
 
 
 _TELLING_S, _CLOCK_S = 0.02, 1e-4
