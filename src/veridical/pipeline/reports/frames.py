@@ -52,7 +52,7 @@ def to_pandas(assessment: Assessment) -> DataFrame:
         msg = "pandas is not installed"
         raise MissingExtraError(msg, hint="Run: pip install pandas") from None
     rows = [_row(verdict) for verdict in assessment.claims]
-    return DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+    return DataFrame(rows, columns=list(_TYPES), dtype=object).astype(_TYPES)
 
 
 def _row(verdict: Verdict) -> Document:
