@@ -266,6 +266,19 @@ def test_a_price_that_is_unknown_is_none() -> None:
     assert inside(build_backend(settings(), "openai:nobody"))._price(Usage(1, 1)) is None
 
 
+def test_a_model_in_no_table_has_the_price_of_the_list_at_its_own_service(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("genai_prices")
+    listed = inside(build_backend(settings(openai={"api_key": "k"}), "openai:gpt-4o"))
+    assert 0 < listed._price(Usage(1_000, 100)) < 1
+    local = settings(openai={"base_url": "http://127.0.0.1:9/v1"})
+    assert inside(build_backend(local, "openai:gpt-4o"))._price(Usage(1_000, 100)) is None
+    (tmp_path / "prices.yaml").write_text("gpt-4o: {input: 7.0, output: 9.0}\n")
+    own = settings(prices=str(tmp_path / "prices.yaml"))
+    assert inside(build_backend(own, "openai:gpt-4o"))._price(Usage(1_000_000, 0)) == 7.0
+
+
 # --- text models -----------------------------------------------------------------------------
 
 
