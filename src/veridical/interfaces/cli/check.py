@@ -156,7 +156,7 @@ class _Subject:
 class _Case:
     """Input of a check: texts and question, and the unreadable parts of the sources."""
 
-    checked: _Subject
+    subject: _Subject
     answer: str = field(repr=False)
     sources: tuple[Source, ...]
     question: str | None = field(repr=False)
@@ -204,15 +204,15 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         "max_claims": max_claims,
         "fail_on": fail_on,
     }
-    checked = _checked(answer, text, claim)
+    subject = _subject(answer, text, claim)
     settings = Settings.load(config, backend=backend, policy=policy)
-    ensure_writable(files.values(), [*checked.files, *map(path_of, source)])
-    documents = _sources(checked, source, files, main_text=main_text)
-    case = _read(checked, documents, question)
+    ensure_writable(files.values(), [*subject.files, *map(path_of, source)])
+    documents = _sources(subject, source, files, main_text=main_text)
+    case = _read(subject, documents, question)
     _say_notices(case.notices, quiet=quiet)
     with progress_bar(wanted=not (quiet or json)) as progress:
         report = _run(settings, case, progress)
-    write_reports(report, files, checked.uri)
+    write_reports(report, files, subject.uri)
     print_report(report, json=json, quiet=quiet, verbose=verbose)
     raise typer.Exit(exit_code(report))
 
@@ -233,7 +233,7 @@ def parse_windows(text: str | None) -> int | str | None:
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
-def _checked(answer: str | None, text: str | None, claim: str | None) -> _Subject:
+def _subject(answer: str | None, text: str | None, claim: str | None) -> _Subject:
     """Return what is checked; `ConfigurationError` unless it is given in one way."""
     given = [each for each in (answer, text, claim) if each is not None]
     if len(given) != 1:
@@ -246,20 +246,20 @@ def _checked(answer: str | None, text: str | None, claim: str | None) -> _Subjec
 
 
 def _sources(
-    checked: _Subject, sources: Sequence[str], files: ReportFiles, *, main_text: bool
+    subject: _Subject, sources: Sequence[str], files: ReportFiles, *, main_text: bool
 ) -> Documents:
     from veridical.readers.documents import ensure_one_stdin, read_sources
 
-    file = "".join(checked.files)
+    file = "".join(subject.files)
     ensure_one_stdin(file, sources)
     written = list(files.values())
     return read_sources(sources, checked=file, written=written, main_text=main_text)
 
 
-def _read(checked: _Subject, documents: Documents, question: str | None) -> _Case:
+def _read(subject: _Subject, documents: Documents, question: str | None) -> _Case:
     if question is not None:
         ensure_text(question, "--question")
-    return _Case(checked, checked.read(), documents.sources, question, documents.notices)
+    return _Case(subject, subject.read(), documents.sources, question, documents.notices)
 
 
 def _say_notices(notices: Sequence[Notice], *, quiet: bool) -> None:
@@ -276,7 +276,7 @@ def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] |
     from veridical.wiring.build import build_verifier
 
     with SyncVerifier(build_verifier(settings)) as verifier:
-        if case.checked.is_claim:
+        if case.subject.is_claim:
             return verifier.check_claim(
                 case.answer, case.sources, case.question, policy=settings.to_policy()
             )
