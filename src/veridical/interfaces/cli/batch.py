@@ -249,7 +249,7 @@ def _cost(found: BatchEstimate, settings: Settings, built: BackendPort) -> float
     # A word of output for each query.
     if price is not None:
         return (found.tokens * price.input + found.queries * price.output) / 1e6
-    one = Usage(found.tokens // max(found.queries, 1), 1)
+    one = Usage(round(found.tokens / max(found.queries, 1)), 1)
     listed = listed_cost_usd(built.info.model, one, address_of(built))
     return None if listed is None else listed * found.queries
 

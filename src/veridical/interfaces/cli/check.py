@@ -49,7 +49,7 @@ Exit codes:
 """
 
 Answer = Annotated[
-    str | None, typer.Argument(metavar="[ANSWER]", help="The answer: a file, or - for stdin.")
+    str | None, typer.Argument(metavar="ANSWER", help="The answer: a file, or - for stdin.")
 ]
 Text = Annotated[
     str | None, typer.Option("--text", metavar="TEXT", help="The answer itself, not a file.")

@@ -68,7 +68,7 @@ def show(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
 ) -> None:
     """Render a report again: for a person, or as files of other formats.
 
-    Nothing is checked again. With its answer and sources the report has lines and pages, too.
+    Nothing is checked again. With its answer and sources the report shows them, too.
     """
     from veridical.interfaces.cli.output import ensure_writable
     from veridical.readers.documents import path_of

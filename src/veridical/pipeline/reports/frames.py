@@ -79,12 +79,13 @@ def _row(verdict: Verdict) -> Document:
 
 
 def _measured(verdict: Verdict) -> Document:
-    p1 = verdict.p1
-    lost = isinstance(p1, Unmeasured) and verdict.checked
+    p1, lost = verdict.p1, None
+    if verdict.checked and isinstance(p1, Unmeasured):
+        lost = p1.reason.value
     return {
         "p1": _supported(p1),
         "p0": _supported(verdict.p0),
-        "unmeasured": p1.reason.value if lost else None,
+        "unmeasured": lost,
         "budget_gap_bits": number(verdict.budget.budget_gap_bits),
     }
 
