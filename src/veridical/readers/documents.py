@@ -220,7 +220,7 @@ def _read_folder(folder: Path, how: _Reading, *, named: bool) -> list[_Found | N
     items = [_read_folder_file(path, folder, how) for path in _files(folder)]
     if not any(isinstance(item, _Found) for item in items):
         msg = f"{shown(folder)} holds no document that can be read ({len(items)} files skipped)"
-        raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF or JSON files there")
+        raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF, DOCX or JSON files there")
     return items
 
 
