@@ -52,7 +52,7 @@ def test_a_wrong_line_is_a_named_error(line: str, given: dict[str, str], message
 @given(st.one_of(st.text(), st.recursive(st.text(), st.lists).map(json.dumps)))
 def test_any_line_is_a_mark_or_a_named_error(line: str) -> None:
     with suppress(InputError):
-        assert parse_line(line, GIVEN).claim
+        assert parse_line(line, GIVEN).claim_id
 
 
 def test_blank_lines_count_and_are_left_out() -> None:

@@ -21,7 +21,7 @@ class MarkRequest:
     """Mark as a line asks for it: the report's path, the claim's id and the judgement."""
 
     report: str
-    claim: str
+    claim_id: str
     right: bool
     actual: str | None = None
     comment: str | None = field(default=None, repr=False)

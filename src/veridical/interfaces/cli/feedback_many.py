@@ -113,7 +113,7 @@ class _Writer:
         document, fingerprint = self._report(asked.report)
         return self._feedback.mark(
             document,
-            asked.claim,
+            asked.claim_id,
             right=asked.right,
             actual=asked.actual,
             comment=asked.comment,
