@@ -72,6 +72,33 @@ def without_time(text: str) -> str:
     return re.sub(r'time="[\d.]+"|[\d,]+ ms|"?latency_ms"?[^,\n<]*', "", text)
 
 
+@pytest.mark.parametrize(
+    "sources", [[{"id": "S1", "text": SOURCE, "name": "source.txt"}], {"S1": SOURCE}]
+)
+def test_a_report_saved_with_its_texts_shows_them(sources: object) -> None:
+    document = json.loads(Path("report.json").read_text())
+    saved = {"schema": "veridical.page/1", "question": "Which?", "answer": ANSWER, "marks": {}}
+    saved |= {"sources": sources, "report": document}
+    Path("check.json").write_text(json.dumps(saved))
+    result = show("check.json", "--html", "page.html")
+    assert "SECRET has six lanes [S1]. ✗c2" in result.stdout
+    assert "S1, line 2" in result.stdout
+    page = Path("page.html").read_text()
+    assert "Which?" in page
+    assert ("source.txt" in page) is isinstance(sources, list)
+
+
+@pytest.mark.parametrize(
+    "sources", [3, "x", [], None, {"S1": 3}, [[]], [{"name": "a"}], {"S1": "Other."}]
+)
+def test_malformed_texts_beside_a_report_are_left_out_or_named(sources: object) -> None:
+    document = json.loads(Path("report.json").read_text())
+    Path("check.json").write_text(json.dumps({"report": document, "sources": sources}))
+    result = show("check.json")
+    assert "internal error" not in result.stderr
+    assert result.exit_code == 1 or "error: " in result.stderr
+
+
 def test_json_prints_the_document_itself() -> None:
     assert json.loads(show("report.json", "--json").stdout) == json.loads(
         Path("report.json").read_text()

@@ -172,7 +172,7 @@ def build_feedback(settings: Settings) -> Feedback:
 
 def report_document(argument: str) -> dict[str, Any]:
     """Return the document of a report; an empty one, which no mark takes, if it is none."""
-    document = read_report(argument)
+    document = read_report(argument).document
     return document if isinstance(document, dict) else {}
 
 

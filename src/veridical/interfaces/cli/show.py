@@ -42,7 +42,7 @@ Exit codes: those of `check`
 
 Answer = Annotated[
     str | None,
-    typer.Option(metavar="PATH", help="The answer of the report, which does not hold it."),
+    typer.Option(metavar="PATH", help="The answer of the report, if it is not saved in it."),
 ]
 Sources = Annotated[
     list[str] | None,
@@ -68,7 +68,7 @@ def show(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
 ) -> None:
     """Render a report again: for a person, or as files of other formats.
 
-    Nothing is checked again. With its answer and sources the report shows them, too.
+    Nothing is checked again. A report that the page saved holds its answer and sources.
     """
     from veridical.interfaces.cli.output import ensure_writable
     from veridical.readers.documents import path_of
@@ -86,9 +86,10 @@ def _read(report: str, answer: str | None, sources: Sequence[str], files: Report
     from veridical.readers.documents import ensure_one_stdin, read_answer
 
     ensure_one_stdin(report, [*([] if answer is None else [answer]), *sources])
-    document = read_report(report)
-    text = "" if answer is None else read_answer(answer)
-    found = from_document(document, text, _sources(sources, answer or "", files))
+    saved = read_report(report)
+    text = saved.answer if answer is None else read_answer(answer)
+    texts = _sources(sources, answer or "", files) if sources else saved.sources
+    found = from_document(saved.document, text, texts, saved.question)
     _ensure_its_texts(found)
     return found
 
@@ -96,8 +97,6 @@ def _read(report: str, answer: str | None, sources: Sequence[str], files: Report
 def _sources(paths: Sequence[str], answer: str, files: ReportFiles) -> Mapping[str, Source]:
     from veridical.readers.documents import read_sources
 
-    if not paths:
-        return {}
     read = read_sources(paths, checked=answer, written=list(files.values())).sources
     return {source.id: source for source in read}
 
