@@ -23,9 +23,8 @@ from veridical.interfaces.cli.feedback_lines import RefusedLine, numbered, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
-    from veridical.feedback.labels import FeedbackLabel
+    from veridical.feedback.labels import FeedbackLabel, PreparedReport
     from veridical.settings import Settings
 
 REFUSED = 1
@@ -97,7 +96,7 @@ class _Writer:
         self._settings = settings
         self._given = given
         self._feedback = build_feedback(settings)
-        self._reports: dict[str, tuple[dict[str, Any], str | None]] = {}
+        self._reports: dict[str, PreparedReport] = {}
         self.kept: list[FeedbackLabel] = []
         self.refused: list[RefusedLine] = []
 
@@ -110,21 +109,22 @@ class _Writer:
 
     def _mark(self, line: str) -> FeedbackLabel:
         asked = parse_line(line, self._given)
-        document, fingerprint = self._report(asked.report)
         return self._feedback.mark(
-            document,
+            self._report(asked.report),
             asked.claim_id,
             right=asked.right,
             actual=asked.actual,
             comment=asked.comment,
-            fingerprint=fingerprint,
         )
 
-    def _report(self, path: str) -> tuple[dict[str, Any], str | None]:
+    def _report(self, path: str) -> PreparedReport:
         """Return a report with the fingerprint of its backend; each is read once."""
+        from veridical.feedback.labels import prepare_report
+
         if path not in self._reports:
             document = report_document(path)
-            self._reports[path] = document, fingerprint_of(document, self._settings)
+            fingerprint = fingerprint_of(document, self._settings)
+            self._reports[path] = prepare_report(document, fingerprint)
         return self._reports[path]
 
 
