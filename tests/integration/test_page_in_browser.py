@@ -105,13 +105,6 @@ class Service:
             self.marks.append(await request.json())
             return JSONResponse({}, 201)
 
-        async def session(_: Request) -> Response:
-            return JSONResponse({"login": True, "signed_in": self.signed_in})
-
-        async def leave(_: Request) -> Response:
-            self.signed_in = False
-            return Response(status_code=204)
-
         async def converted(request: Request) -> Response:
             return refused(request) or Response(self.report.to_sarif())
 
@@ -119,13 +112,24 @@ class Service:
             found = self.reports.get(request.path_params["name"])
             return refused(request) or JSONResponse(found or {}, 200 if found else 404)
 
-        app.router.add_route("/page/session", session)
-        app.router.add_route("/page/logout", leave, methods=["POST"])
+        app.router.add_route("/page/session", self.session)
+        app.router.add_route("/page/logout", self.leave, methods=["POST"])
         app.router.add_route("/v1/check/stream", stream, methods=["POST"])
         app.router.add_route("/v1/feedback", mark, methods=["POST"])
         app.router.add_route("/v1/reports", converted, methods=["POST"])
         app.router.add_route("/v1/reports/{name}/check", stored)
         return app
+
+    async def session(self, _: Request) -> Response:
+        from fastapi.responses import JSONResponse
+
+        return JSONResponse({"login": True, "signed_in": self.signed_in})
+
+    async def leave(self, _: Request) -> Response:
+        from fastapi.responses import Response
+
+        self.signed_in = False
+        return Response(status_code=204)
 
     async def events(self, name: str, body: dict[str, Any]) -> AsyncIterator[str]:
         import anyio
