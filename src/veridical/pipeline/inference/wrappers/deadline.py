@@ -23,7 +23,7 @@ from veridical.pipeline.inference.wrappers.base import (
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
 
-_GRACE_S = 0.05
+_GRACE_S = 0.02
 """Seconds behind a deadline in which work that was cancelled may end in order."""
 
 
