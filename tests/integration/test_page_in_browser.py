@@ -19,7 +19,7 @@ from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI, Request, Response
     from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-16.34")]
