@@ -1,0 +1,268 @@
+"""`veridical batch --provider-batch` against a provider on loopback, in the shape of OpenAI's API.
+
+The provider answers online, too: the results of both ways are compared byte by byte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from email.parser import BytesParser
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from typer.testing import CliRunner
+
+from veridical.batch import provider
+from veridical.batch.provider import BatchLimits, ProviderJob
+from veridical.interfaces.cli.app import app
+
+if TYPE_CHECKING:
+    from click.testing import Result
+
+pytestmark = pytest.mark.slow
+
+Json = dict[str, Any]
+Reply = tuple[int, Json] | None
+"""Status and body of a request's reply; None if the batch ends without one."""
+
+SOURCE = "The bridge was opened to traffic in 1998. It carries eight lanes."
+ROWS: list[Json] = [
+    {"id": "a1", "answer": "The bridge was opened in 1998.", "sources": SOURCE},
+    {"id": "a2", "answer": "It opened in 1998. It has six lanes.", "sources": [SOURCE]},
+    {"id": "c1", "claim": "The bridge carries six lanes.", "evidence": SOURCE},
+    {"id": "a3", "answer": "No sources come with this."},
+    {"id": "a4", "answer": "The bridge was opened in 1998.", "sources": SOURCE},
+]
+
+
+def completion(body: Json) -> Reply:
+    """Return a judgement with log-probabilities, as far as they were asked for."""
+    says = "NO" if "six" in json.dumps(body["messages"]) else "YES"
+    top = [
+        {"token": word, "logprob": math.log(share), "bytes": None}
+        for word, share in ((says, 0.9), ("UNKNOWN", 0.1))
+    ]
+    content = {"content": [{**top[0], "top_logprobs": top}], "refusal": None}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": says, "refusal": None},
+        "logprobs": content if body.get("logprobs") else None,
+        "finish_reason": "length",
+    }
+    tokens = {"prompt_tokens": 300, "completion_tokens": 1, "total_tokens": 301}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": body["model"]}
+    return 200, {**head, "choices": [choice], "usage": tokens}
+
+
+@dataclass
+class Provider:
+    """Files and batches of a provider.
+
+    `answer` replies to a request, `pending` is how many looks at a batch find it in progress, and
+    `before_reply` is called with a request's method and path when it has been carried out.
+    """
+
+    answer: Callable[[Json], Reply] = completion
+    status: str = "completed"
+    pending: int = 1
+    before_reply: Callable[[str, str], None] = lambda *_: None
+    files: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    batches: dict[str, Json] = field(default_factory=dict)
+    looks: dict[str, int] = field(default_factory=dict)
+    seen: list[tuple[str, str, dict[str, list[str]], dict[str, str]]] = field(default_factory=list)
+    online: int = 0
+
+    def handle(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:  # noqa: ANN401 -- JSON or bytes
+        match method, [part for part in path.split("/") if part]:
+            case "POST", [*_, "chat", "completions"]:
+                self.online += 1
+                return self.answer(json.loads(body))
+            case "POST", [*_, "files"]:
+                return 200, self.upload(headers, body)
+            case "GET", [*_, "files", file, "content"]:
+                return 200, self.files[file][1]
+            case "GET", [*_, "files"]:
+                return 200, listed([self.file(one) for one in self.files])
+            case "POST", [*_, "batches"]:
+                return 200, self.create(json.loads(body))
+            case "GET", [*_, "batches", batch]:
+                return 200, self.look(batch)
+            case "GET", [*_, "batches"]:
+                return 200, listed(list(self.batches.values())[::-1])
+        return 404, {"error": {"message": "no such path"}}
+
+    def file(self, file: str) -> Json:
+        name, data = self.files[file]
+        head = {"id": file, "object": "file", "purpose": "batch", "status": "processed"}
+        return {**head, "filename": name, "bytes": len(data), "created_at": 1}
+
+    def upload(self, headers: dict[str, str], body: bytes) -> Json:
+        head = f"content-type: {headers['content-type']}\r\n\r\n".encode()
+        for part in BytesParser().parsebytes(head + body).get_payload():
+            if name := part.get_filename():  # type: ignore[union-attr]
+                data = part.get_payload(decode=True)  # type: ignore[union-attr]
+        return self.file(self.add(name, data))  # type: ignore[arg-type]
+
+    def add(self, name: str, data: bytes) -> str:
+        file = f"file-{len(self.files)}"
+        self.files[file] = (name, data)
+        return file
+
+    def create(self, asked: Json) -> Json:
+        batch = f"batch_{len(self.batches)}"
+        self.batches[batch] = {
+            "id": batch,
+            "object": "batch",
+            "created_at": 1,
+            "status": "in_progress",
+            **asked,
+        }
+        return self.batches[batch]
+
+    def look(self, batch: str) -> Json:
+        found = self.batches[batch]
+        self.looks[batch] = self.looks.get(batch, 0) + 1
+        if self.looks[batch] > self.pending and found["status"] == "in_progress":
+            found |= self.end(found)
+        return found
+
+    def end(self, batch: Json) -> Json:
+        """Answer the requests of a batch, in another order."""
+        if self.status == "failed":
+            errors = {"object": "list", "data": [{"code": "token_limit_exceeded", "message": "m"}]}
+            return {"status": "failed", "errors": errors}
+        requests = self.requests(batch)
+        random.Random(0).shuffle(requests)
+        good, bad = list[Json](), list[Json]()
+        for request in requests:
+            assert (request["method"], request["url"]) == ("POST", batch["endpoint"])
+            line: Json = {"id": "r", "custom_id": request["custom_id"], "response": None}
+            reply = self.answer(request["body"])
+            if reply is None:
+                bad.append(line | {"error": {"code": "batch_expired", "message": "m"}})
+                continue
+            status, body = reply
+            line |= {"response": {"status_code": status, "body": body}, "error": None}
+            (good if status == 200 else bad).append(line)
+        counts = {"total": len(requests), "completed": len(good), "failed": len(bad)}
+        ended: Json = {"status": self.status, "request_counts": counts}
+        for key, lines in (("output_file_id", good), ("error_file_id", bad)):
+            if lines:
+                ended[key] = self.add(key, "".join(json.dumps(x) + "\n" for x in lines).encode())
+        return ended
+
+    def requests(self, batch: Json) -> list[Json]:
+        return [json.loads(line) for line in self.files[batch["input_file_id"]][1].splitlines()]
+
+    @property
+    def uploads(self) -> int:
+        return sum(name.startswith("veridical-") for name, _ in self.files.values())
+
+
+def listed(data: list[Json]) -> Json:
+    return {"object": "list", "data": data, "has_more": False}
+
+
+def serving(provider: Provider) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.carry_out("GET")
+
+        def do_POST(self) -> None:
+            self.carry_out("POST")
+
+        def carry_out(self, method: str) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            url = urlsplit(self.path)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            provider.seen.append((method, url.path, parse_qs(url.query), headers))
+            status, found = provider.handle(method, url.path, headers, body) or (504, {})
+            provider.before_reply(method, url.path)
+            data = found if isinstance(found, bytes) else json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            """Keep quiet."""
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    threading.Thread(target=partial(http.serve_forever, 0.01), daemon=True).start()
+    return http
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run each test in an empty folder, with no settings around."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("VERIDICAL_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("VERIDICAL_OPENAI__API_KEY", "key")
+    monkeypatch.setattr(provider, "FIRST_WAIT_S", 0.01)
+    Path("rows.jsonl").write_text("\n".join(map(json.dumps, ROWS)))
+    return tmp_path
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Provider]]:
+    """Start providers that run until the test ends, and make them those of the settings."""
+    with ExitStack() as stack:
+
+        def start(path: str = "/v1", **options: Any) -> Provider:  # noqa: ANN401 -- those of `Provider`
+            found = Provider(**options)
+            http = serving(found)
+            stack.callback(http.server_close)
+            stack.callback(http.shutdown)
+            address = f"http://127.0.0.1:{http.server_port}{path}"
+            monkeypatch.setenv("VERIDICAL_OPENAI__BASE_URL", address)
+            return found
+
+        yield start
+
+
+def run(output: str, *arguments: str, batches: bool = True) -> Result:
+    given = ["batch", "rows.jsonl", output, "--backend", "openai:gpt-4.1-mini", *arguments]
+    return CliRunner().invoke(app, [*given, *(["--provider-batch"] if batches else [])])
+
+
+def results(output: str) -> dict[str, Json]:
+    lines = Path(output, "rows.jsonl").read_text().splitlines()
+    return {row["id"]: row for row in map(json.loads, lines)}
+
+
+def test_results_are_the_bytes_of_the_online_way(serve: Callable[..., Provider]) -> None:
+    server = serve()
+    online = json.loads(run("online", "--json", batches=False).stdout)
+    asked, server.online = server.online, 0
+    done = run("batched", "--json")
+    assert done.exit_code == 1, done.output  # one row has no sources
+    assert Path("batched/rows.jsonl").read_bytes() == Path("online/rows.jsonl").read_bytes()
+    assert (server.online, server.uploads, len(server.batches)) == (0, 1, 1)
+    assert len(server.requests(server.batches["batch_0"])) == asked
+    found = json.loads(done.stdout)
+    assert found["run"]["rows_checked"] == online["run"]["rows_checked"] == 4
+    assert found["run"]["tokens"] == online["run"]["tokens"]
+    assert found["run"]["cost_usd"] == pytest.approx(online["run"]["cost_usd"] / 2, rel=0.01)
+    assert f"batch_0: completed, {asked} of {asked} answered, 0 failed" in done.stderr
+    assert sorted(path.name for path in Path("batched").iterdir()) == [
+        ".lock",
+        "manifest.json",
+        "rows.jsonl",
+    ]
