@@ -27,7 +27,7 @@ import pytest
 from typer.testing import CliRunner
 
 from veridical.batch import provider
-from veridical.batch.provider import BatchLimits, ProviderJob
+from veridical.batch.provider_ledger import ProviderLedger
 from veridical.interfaces.cli.app import app
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Provider:
     seen: list[tuple[str, str, dict[str, list[str]], dict[str, str]]] = field(default_factory=list)
     online: int = 0
 
-    def handle(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:  # noqa: ANN401 -- JSON or bytes
+    def handle(self, method: str, path: str, headers: dict[str, str], body: bytes) -> Any:  # noqa: ANN401, PLR0911 -- JSON or bytes; a return for each path
         match method, [part for part in path.split("/") if part]:
             case "POST", [*_, "chat", "completions"]:
                 self.online += 1
@@ -146,13 +146,13 @@ class Provider:
             errors = {"object": "list", "data": [{"code": "token_limit_exceeded", "message": "m"}]}
             return {"status": "failed", "errors": errors}
         requests = self.requests(batch)
-        random.Random(0).shuffle(requests)
+        random.Random(0).shuffle(requests)  # noqa: S311 -- an order, no secret
         good, bad = list[Json](), list[Json]()
         for request in requests:
             assert (request["method"], request["url"]) == ("POST", batch["endpoint"])
             line: Json = {"id": "r", "custom_id": request["custom_id"], "response": None}
             reply = self.answer(request["body"])
-            if reply is None:
+            if reply is None or self.status == "cancelled":
                 bad.append(line | {"error": {"code": "batch_expired", "message": "m"}})
                 continue
             status, body = reply
@@ -254,15 +254,217 @@ def test_results_are_the_bytes_of_the_online_way(serve: Callable[..., Provider])
     done = run("batched", "--json")
     assert done.exit_code == 1, done.output  # one row has no sources
     assert Path("batched/rows.jsonl").read_bytes() == Path("online/rows.jsonl").read_bytes()
-    assert (server.online, server.uploads, len(server.batches)) == (0, 1, 1)
-    assert len(server.requests(server.batches["batch_0"])) == asked
+    # The second batch has the second looks at flagged claims.
+    assert (server.online, server.uploads, len(server.batches)) == (0, 2, 2)
+    assert sum(len(server.requests(batch)) for batch in server.batches.values()) == asked
     found = json.loads(done.stdout)
     assert found["run"]["rows_checked"] == online["run"]["rows_checked"] == 4
     assert found["run"]["tokens"] == online["run"]["tokens"]
     assert found["run"]["cost_usd"] == pytest.approx(online["run"]["cost_usd"] / 2, rel=0.01)
-    assert f"batch_0: completed, {asked} of {asked} answered, 0 failed" in done.stderr
+    assert "requests to send: 10, batches: 1" in done.stderr
+    assert "batch_0: completed, 10 of 10 answered, 0 failed" in done.stderr
     assert sorted(path.name for path in Path("batched").iterdir()) == [
         ".lock",
         "manifest.json",
         "rows.jsonl",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "files", "url"),
+    [
+        ("/openai/v1?api-version=preview", "/openai/v1/files", "/v1/chat/completions"),
+        (
+            "/openai/deployments/judge?api-version=2024-10-21",
+            "/openai/files",
+            "/chat/completions",
+        ),
+    ],
+)
+def test_azure_has_its_own_paths(
+    serve: Callable[..., Provider], path: str, files: str, url: str
+) -> None:
+    server = serve(path)
+    assert run("online", batches=False).exit_code == 1
+    assert run("batched").exit_code == 1
+    assert Path("batched/rows.jsonl").read_bytes() == Path("online/rows.jsonl").read_bytes()
+    version = path.partition("=")[2]
+    assert all(query == {"api-version": [version]} for _, _, query, _ in clean(server))
+    assert {headers["api-key"] for *_, headers in server.seen} == {"key"}
+    assert ("POST", files) in {(method, asked) for method, asked, *_ in server.seen}
+    assert {batch["endpoint"] for batch in server.batches.values()} == {url}
+
+
+def clean(server: Provider) -> Iterator[tuple[str, str, dict[str, list[str]], dict[str, str]]]:
+    """Yield the requests without the arguments of lists."""
+    for method, path, query, headers in server.seen:
+        kept = {key: value for key, value in query.items() if key not in {"limit", "purpose"}}
+        yield method, path, kept, headers
+
+
+def test_requests_that_fail_or_expire_are_sent_again(serve: Callable[..., Provider]) -> None:
+    asked: dict[str, int] = {}
+
+    def answer(body: Json) -> Reply:
+        text = json.dumps(body)
+        asked[text] = asked.get(text, 0) + 1
+        spoilt = {"six": (429, {"error": {"message": "slow down"}}), "eight": None}
+        wrong = [reply for word, reply in spoilt.items() if word in text]
+        return wrong[0] if wrong and asked[text] == 1 else completion(body)
+
+    server = serve(answer=answer, status="expired")
+    done = run("out")
+    assert done.exit_code == 1, done.output
+    assert {row["error"] for row in results("out").values()} == {None, "bad_sources"}
+    assert len(server.batches) == 4  # the first looks and the second ones, each once again
+
+
+def test_a_request_that_always_fails_is_an_error_that_the_next_run_tries_again(
+    serve: Callable[..., Provider],
+) -> None:
+    def answer(body: Json) -> Reply:
+        failed = "six" in json.dumps(body)
+        return (500, {"error": {"message": "SECRET"}}) if failed else completion(body)
+
+    server = serve(answer=answer)
+    done = run("out")
+    assert done.exit_code == 1, done.output
+    assert len(server.batches) == 3  # three attempts
+    found = {key: row["error"] for key, row in results("out").items()}
+    assert found == {
+        "a1": None,
+        "a2": "backend_error",
+        "c1": "backend_error",
+        "a3": "bad_sources",
+        "a4": None,
+    }
+    assert "SECRET" not in Path("out/rows.jsonl").read_text() + done.output
+    server.answer = completion
+    again = json.loads(run("out", "--json").stdout)
+    assert again["run"]["rows_checked"] == 2
+    assert {row["error"] for row in results("out").values()} == {None, "bad_sources"}
+
+
+def test_a_model_without_log_probabilities_is_sampled_in_rounds(
+    serve: Callable[..., Provider],
+) -> None:
+    def answer(body: Json) -> Reply:
+        refused = {"error": {"message": "logprobs are not supported", "param": "logprobs"}}
+        return (400, refused) if body.get("logprobs") else completion(body)
+
+    server = serve(answer=answer)
+    Path("rows.jsonl").write_text(json.dumps(ROWS[0]))
+    done = run("out")
+    assert done.exit_code == 0, done.output
+    assert results("out")["a1"]["outcome"] == "grounded"
+    requests = [one for batch in server.batches.values() for one in server.requests(batch)]
+    ids = [request["custom_id"] for request in requests]
+    assert len(ids) == len(set(ids)) > len({json.dumps(one["body"]) for one in requests})
+    assert server.online == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "says"), [("failed", "token_limit_exceeded"), ("cancelled", "cancelled")]
+)
+def test_a_batch_that_the_provider_ends_is_sent_by_the_next_run(
+    serve: Callable[..., Provider], status: str, says: str
+) -> None:
+    server = serve(status=status)
+    done = run("out")
+    assert done.exit_code == 3
+    assert f"without their replies: {says}" in done.stderr
+    assert {row["error"] for row in results("out").values()} == {"waiting", "bad_sources"}
+    server.status = "completed"
+    assert run("out").exit_code == 1
+    assert {row["error"] for row in results("out").values()} == {None, "bad_sources"}
+
+
+def test_batches_stay_within_the_limits(
+    serve: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider.BatchLimits.__init__, "__defaults__", (4, 200_000_000, 3))
+    server = serve()
+    assert run("out").exit_code == 1
+    sizes = [len(server.requests(batch)) for batch in server.batches.values()]
+    assert sizes == [4, 4, 2, 2]
+
+
+def test_a_run_that_is_killed_sends_nothing_twice(serve: Callable[..., Provider]) -> None:
+    server = serve()
+    kills = [("POST", "/files"), ("POST", "/batches")]
+    running: list[subprocess.Popen[bytes]] = []
+
+    def before_reply(method: str, path: str) -> None:
+        if kills and method == kills[0][0] and path.endswith(kills[0][1]):
+            del kills[0]
+            running[-1].kill()
+            running[-1].wait()
+
+    server.before_reply = before_reply
+    command = [sys.executable, "-m", "veridical", "batch", "rows.jsonl", "out", "--provider-batch"]
+    for _ in range(2):
+        running.append(subprocess.Popen([*command, "--backend", "openai:gpt-4.1-mini"]))
+        assert running[-1].wait(60) == -signal.SIGKILL
+    assert not kills
+    assert run("out").exit_code == 1
+    assert (server.uploads, len(server.batches)) == (2, 2)
+    assert {row["error"] for row in results("out").values()} == {None, "bad_sources"}
+
+
+def test_an_interrupt_leaves_the_batches_and_says_how_to_go_on(
+    serve: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: float) -> None:
+        raise KeyboardInterrupt
+
+    server = serve()
+    with monkeypatch.context() as patched:
+        patched.setattr(provider.time, "sleep", interrupted)
+        done = run("out")
+    assert done.exit_code == 130
+    assert "1 batches go on at the provider; the same command again takes over" in done.stderr
+    assert run("out").exit_code == 1
+    assert len(server.batches) == 2
+
+
+def test_two_runs_never_share_a_ledger(serve: Callable[..., Provider]) -> None:
+    server = serve(status="failed")
+    run("out")
+    with ProviderLedger(Path("out/requests.sqlite")):
+        done = run("out")
+    assert done.exit_code == 2
+    assert "another run uses" in done.stderr
+    assert len(server.batches) == 1
+
+
+def test_a_server_without_batches_is_told_from_its_status(serve: Callable[..., Provider]) -> None:
+    server = serve()
+    server.handle = lambda *_: (404, {"error": {"message": "SECRET"}})  # type: ignore[method-assign]
+    done = run("out")
+    assert done.exit_code == 3
+    assert "the provider did not upload the requests: HTTP 404" in done.stderr
+    assert "SECRET" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--backend", "embedded"), "embedded has no batches at a provider"),
+        (("--stop-share", "0.1"), "goes without --stop-share"),
+        (("--engine", "ray"), "goes without --engine ray"),
+        (("--processes", "2"), "is a service"),
+    ],
+)
+def test_wrong_use_ends_with_2(arguments: tuple[str, ...], says: str) -> None:
+    done = run("out", *arguments)
+    assert done.exit_code == 2, done.output
+    assert says in done.stderr
+    assert not Path("out").exists()
+
+
+def test_a_dry_run_asks_nothing_and_has_half_the_price() -> None:
+    batched = json.loads(run("out", "--dry-run", "--json").stdout)
+    online = json.loads(run("out", "--dry-run", "--json", batches=False).stdout)
+    assert batched["queries"] == online["queries"] > 0
+    assert batched["cost_usd"] == pytest.approx(online["cost_usd"] / 2, rel=0.01)
+    assert not Path("out").exists()

@@ -48,7 +48,7 @@ Exit codes:
   0  nothing is left to do, or the flagged share is decided
   1  rows are left: they have an error, or the limit was reached
   2  wrong use or configuration, unreadable files, or ids that come twice
-  3  the backend cannot start
+  3  the backend cannot start, or the provider of batches refuses
 
 The same command again goes on: rows with a result are not checked again, rows
 with an error are, and the input may have grown.
