@@ -260,14 +260,17 @@ def _time(found: BatchEstimate, settings: Settings, processes: int) -> None:
 
 
 def _cost(found: BatchEstimate, settings: Settings, built: BackendPort) -> float | None:
-    from veridical.pipeline.inference.prices import price_of
+    from veridical.pipeline.inference.listed_prices import address_of, listed_cost_usd
+    from veridical.pipeline.inference.prices import Usage, price_of
     from veridical.wiring.build import prices
 
     price = price_of(built.info.model, prices(settings))
-    if price is None:
-        return None
     # A word of output for each query.
-    return (found.tokens * price.input + found.queries * price.output) / 1e6
+    if price is not None:
+        return (found.tokens * price.input + found.queries * price.output) / 1e6
+    one = Usage(round(found.tokens / max(found.queries, 1)), 1)
+    listed = listed_cost_usd(built.info.model, one, address_of(built))
+    return None if listed is None else listed * found.queries
 
 
 # --- output ----------------------------------------------------------------------------------

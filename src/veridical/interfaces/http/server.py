@@ -14,6 +14,7 @@ import uvicorn
 from veridical.interfaces.http.app import create_app
 from veridical.interfaces.http.auth import ensure_guarded
 from veridical.interfaces.http.connections import ConnectionLimits, bounded_protocol
+from veridical.interfaces.http.memory_release import FullCollections
 from veridical.interfaces.http.watchdog import Watchdog
 from veridical.interfaces.listening import BACKLOG, address_of, listen_at
 from veridical.telemetry import set_up_logs
@@ -47,6 +48,7 @@ class _Server(uvicorn.Server):
         self._watchdog = watchdog
         self._hurried = False
         self._told = -math.inf
+        self._collections = FullCollections(lambda: service.admission.running > 0)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 -- a handler's signature
         """End, on a second Ctrl-C at once; the signal is not raised again, for all ended well."""
@@ -59,12 +61,14 @@ class _Server(uvicorn.Server):
         """Start, and listen with a long queue, though connections are accepted a few at a time."""
         asyncio.get_running_loop().set_exception_handler(self._failed)
         await super().startup(sockets)
+        self._collections.start()
         for opened in sockets or []:
             opened.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Say that it ends, stop listening, answer accepted requests, end."""
         server = self._service.settings.server
+        self._collections.stop()
         self._service.drain(server.shutdown_s - 2 * server.reserve_s)
         until = monotonic() + _drain_s(server)
         while monotonic() < until and not self._hurried:  # noqa: ASYNC110 -- a signal's handler sets it, outside of the loop

@@ -163,30 +163,18 @@ class Binder:
         return self._scopes[pieces]
 
     def _made_scope(self, regions: Mapping[str, Sequence[Span]]) -> _Scope:
-        import numpy as np
+        corpus = self._corpus
+        windows = corpus.stretches_of_windows.overlapping(regions)
+        parts = corpus.stretches.overlapping(regions)
+        places = parts.cut.nonzero()[0].tolist()
+        cut = {at: self._cut(int(parts.numbers[at]), parts.spans[at]) for at in places}
+        tokens = int(corpus.tokens[parts.numbers].sum())
+        return _Scope(windows.numbers, windows.spans, parts.numbers, tokens, cut)
 
-        clips = list(self._clips(regions))
-        parts = list(self._parts(regions))
-        sentences = self._corpus.sentences
-        return _Scope(
-            np.asarray([clip.window for clip in clips], dtype=np.intp),
-            [clip.region for clip in clips],
-            np.asarray([part.sentence for part in parts], dtype=np.intp),
-            sum(sentences[part.sentence].tokens for part in parts),
-            {
-                at: part.piece
-                for at, part in enumerate(parts)
-                if part.piece is not sentences[part.sentence].piece
-            },
-        )
-
-    def _clips(self, regions: Mapping[str, Sequence[Span]]) -> Iterator[_Clip]:
-        """Yield each window that reaches into the regions."""
-        for source, ranges in self._corpus.ranges.items():
-            if source in regions:
-                for index in ranges.windows:
-                    span = self._corpus.span(self._corpus.windows[index]).span
-                    yield from (_Clip(index, r) for r in overlapping(regions[source], span))
+    def _cut(self, sentence: int, region: Span) -> SourceSpan:
+        """Return the part of a sentence that lies in a region."""
+        piece = self._corpus.sentences[sentence].piece
+        return SourceSpan(piece.source, piece.span.common(region))
 
     def _part(self, scope: _Scope, at: int) -> _Part:
         sentence = int(scope.sentences[at])
@@ -317,17 +305,6 @@ class Binder:
             sum(found.values()),
         )
 
-    def _parts(self, regions: Mapping[str, Sequence[Span]]) -> Iterator[_Part]:
-        """Yield the part of each sentence that lies in the regions."""
-        sentences = self._corpus.sentences
-        for source, ranges in self._corpus.ranges.items():
-            for i in ranges.sentences if source in regions else ():
-                piece = sentences[i].piece
-                for region in overlapping(regions[source], piece.span):
-                    whole = region.start <= piece.span.start and piece.span.end <= region.end
-                    common = piece if whole else SourceSpan(source, piece.span.common(region))
-                    yield _Part(i, common)
-
     # --- with the evidence scrubbed ---
 
     def _without(self, cited: tuple[SourceSpan, ...], scores: MatchScores) -> list[Passage]:
@@ -357,16 +334,9 @@ class Binder:
         return self._closest(_Part(best, self._corpus.sentences[best].piece), parts, scores)
 
     def _rest(self, cited: tuple[SourceSpan, ...]) -> _Rest:
-        import numpy as np
-
-        inside = [part.sentence for part in self._parts(_by_source(cited))]
+        inside = self._corpus.stretches.overlapping(_by_source(cited)).numbers.tolist()
         scrubbed = _by_source([*cited, *near_copies(self._corpus, inside)])
-        left = [
-            i
-            for i, sentence in enumerate(self._corpus.sentences)
-            if not overlapping(scrubbed.get(sentence.piece.source, ()), sentence.piece.span)
-        ]
-        return _Rest(scrubbed, np.asarray(left, dtype=np.intp))
+        return _Rest(scrubbed, self._corpus.stretches.outside(scrubbed))
 
     def _with_marks(self, passage: Passage, scrubbed: Mapping[str, Sequence[Span]]) -> Passage:
         """Return the stretch that two sentences begin and end if some of it was scrubbed."""

@@ -21,6 +21,8 @@ from veridical.core.cancellation import checkpoint
 from veridical.core.text import normal_form
 from veridical.core.types import SourceSpan, Span
 from veridical.pipeline.evidence.meaning import Meanings
+from veridical.pipeline.evidence.overlaps import Stretches
+from veridical.pipeline.evidence.slices import LONGEST, fit
 from veridical.pipeline.evidence.tokens import estimate_tokens, words
 
 if TYPE_CHECKING:
@@ -49,8 +51,6 @@ _CONNECTIVE = re.compile(
 _WHOLE = re.compile(r"[.!。！]\W{0,3}$")
 _INTRODUCED = re.compile(r":[\s>*_]*(?:(?:[-*•–]|\d{1,3}[.)])[\s*_]*)?$")
 _REACH = 32
-_LONGEST = 8
-"""Characters of a token, at most, in a sentence that is not cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +174,29 @@ class Corpus:
         )
 
     @cached_property
+    def stretches(self) -> Stretches:
+        """Stretches of the sentences."""
+        pieces = self.sentences
+        return Stretches(
+            {each: [pieces[i].piece.span for i in at.sentences] for each, at in self.ranges.items()}
+        )
+
+    @cached_property
+    def stretches_of_windows(self) -> Stretches:
+        """Stretches of the windows."""
+        windows = self.windows
+        return Stretches(
+            {e: [self.span(windows[i]).span for i in at.windows] for e, at in self.ranges.items()}
+        )
+
+    @cached_property
+    def tokens(self) -> Any:  # noqa: ANN401 -- numpy, imported late
+        """Estimated tokens of each sentence."""
+        import numpy as np
+
+        return np.asarray([sentence.tokens for sentence in self.sentences], dtype=np.intp)
+
+    @cached_property
     def _bounds_of_windows(self) -> Any:  # noqa: ANN401 -- numpy, imported late
         import numpy as np
 
@@ -227,7 +250,7 @@ class Corpus:
     def _sentence(self, source: Source, span: Span) -> Iterator[Sentence]:
         checkpoint()
         text = span.of(source.text)
-        if len(text) <= _LONGEST * self.window_tokens and text.strip():
+        if len(text) <= LONGEST * self.window_tokens and text.strip():
             tokens = self._tokens.get(text)
             if tokens is None:
                 tokens = self._tokens[text] = estimate_tokens(text)
@@ -347,33 +370,3 @@ class CorpusCache:
 
 def _size(sources: Sequence[Source]) -> int:
     return sum(len(source.text) for source in sources)
-
-
-def fit(text: str, span: Span, tokens: int) -> Iterator[Span]:
-    """Yield `span` in slices of about `tokens` tokens, cut at white space where there is any."""
-    start = span.start
-    while estimate_tokens(text[start : min(span.end, start + _LONGEST * tokens)]) > tokens or (
-        span.end - start > _LONGEST * tokens
-    ):
-        end = _cut(text, start, span.end, tokens)
-        if text[start:end].strip():
-            yield Span(start, end)
-        start = end
-    if text[start : span.end].strip():
-        yield Span(start, span.end)
-
-
-def _cut(text: str, start: int, end: int, tokens: int) -> int:
-    """Return the largest cut with at most `tokens` tokens before it, at white space if possible."""
-    low, high = start + 1, min(end, start + _LONGEST * tokens)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (
-            (middle, high) if estimate_tokens(text[start:middle]) <= tokens else (low, middle - 1)
-        )
-    spaces = [
-        i
-        for i in range(low, max(start + (low - start) // 2, start + 1), -1)
-        if text[i - 1].isspace()
-    ]
-    return spaces[0] if spaces else low

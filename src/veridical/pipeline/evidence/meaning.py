@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from veridical.pipeline.evidence.tokens import STOP_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from veridical.core.ports import Vectors
+
+KEPT_NUMBERS = 2_000_000
+"""Numbers, of four bytes each, that a corpus keeps of the nearness of its texts to word pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Meanings:
         self._flat = np.asarray([place[each] for each in chain.from_iterable(found)], dtype=np.intp)
         self._starts = np.asarray(_starts([found[i] for i in filled]), dtype=np.intp)
         self._texts = len(found)
+        self._rows: dict[int, Any] = {}
+        self._most_rows = KEPT_NUMBERS // max(self._texts, 1)
 
     def of(self, claim: str) -> Nearness:
         """Return the nearness of each sentence to each word piece of a claim."""
@@ -91,15 +96,32 @@ class Meanings:
 
         (pieces,) = self._vectors.pieces([claim])
         asked = list(dict.fromkeys(self._telling(pieces)))
-        near = np.zeros((len(asked), self._texts), dtype=np.float32)
-        if asked and self._known:
-            known = self._vectors.nearness(asked, self._known)
-            for row, of_known in zip(near, known, strict=True):
-                row[self._filled] = np.maximum.reduceat(of_known[self._flat], self._starts)
+        near = np.asarray(self._near(asked), dtype=np.float32).reshape(len(asked), self._texts)
         weights = np.asarray([self._weight(piece) for piece in asked], dtype=np.float32)
         return Nearness(
             near.take(self._places, axis=1), weights / weights.sum() if asked else weights
         )
+
+    def _near(self, asked: Sequence[int]) -> list[Any]:
+        """Return the nearness of each text to each piece; claims share their pieces."""
+        found = {piece: self._rows[piece] for piece in asked if piece in self._rows}
+        new = [piece for piece in asked if piece not in found]
+        found.update(zip(new, self._computed(new), strict=True))
+        if len(self._rows) + len(new) > self._most_rows:
+            self._rows = {}
+        self._rows.update((piece, found[piece]) for piece in new[: self._most_rows])
+        return [found[piece] for piece in asked]
+
+    def _computed(self, pieces: Sequence[int]) -> Iterator[Any]:
+        import numpy as np
+
+        if not pieces or not self._known:
+            yield from (np.zeros(self._texts, dtype=np.float32) for _ in pieces)
+            return
+        for of_known in self._vectors.nearness(pieces, self._known):
+            row = np.zeros(self._texts, dtype=np.float32)
+            row[self._filled] = np.maximum.reduceat(of_known[self._flat], self._starts)
+            yield row
 
     def _telling(self, pieces: Sequence[int]) -> list[int]:
         """Return the pieces with content: without stop words."""

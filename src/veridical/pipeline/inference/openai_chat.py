@@ -155,7 +155,7 @@ class OpenAIChat:
         self._answered = False  # by log-probabilities, or by a sample in the room that it had
         self._plan = plan
         self._price = price or partial(cost_usd, model)
-        address = str(self._client.base_url)
+        self.address = address = str(self._client.base_url)
         own = () if preset is None else (repr(preset),)
         extra = repr(sorted(self._extra_body.items()))
         self.info = BackendInfo(

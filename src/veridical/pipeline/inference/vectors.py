@@ -63,8 +63,12 @@ class TokenVectors:
         """Return the cosine of each piece (row) with each of the others (column), from 0 to 1."""
         import numpy as np
 
-        found: Any = self._directions(pieces) @ self._directions(others).T
-        return np.clip(found, 0.0, 1.0)
+        directions = self._directions(others)
+        # Row by row: how a product is rounded must not depend on the pieces asked beside it.
+        found = np.empty((len(pieces), len(others)), dtype=np.float32)
+        for row, piece in zip(found, self._directions(pieces), strict=True):
+            np.matmul(directions, piece, out=row)
+        return np.clip(found, 0.0, 1.0, out=found)
 
     def _directions(self, pieces: Sequence[int]) -> Any:  # noqa: ANN401 -- see above
         import numpy as np

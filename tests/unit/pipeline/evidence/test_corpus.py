@@ -10,8 +10,7 @@ from veridical.core.sources import as_sources
 from veridical.core.types import Span
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.evidence import Corpus, CorpusCache
-from veridical.pipeline.evidence.corpus import fit
-from veridical.pipeline.evidence.tokens import estimate_tokens, words
+from veridical.pipeline.evidence.tokens import words
 
 BuildCorpus = Callable[..., Corpus]
 LONG = " ".join(f"Sentence number {i} says something about topic{i}." for i in range(60))
@@ -37,22 +36,6 @@ def test_windows_begin_and_end_with_sentences(corpus: BuildCorpus) -> None:
         text = built.text(built.span(window))
         assert text.startswith("Sentence number")
         assert text.endswith(".")
-
-
-def test_a_sentence_too_long_for_a_window_is_cut_at_white_space() -> None:
-    text = "word " * 500
-    slices = list(fit(text, Span(0, len(text)), 40))
-    assert "".join(span.of(text) for span in slices) == text
-    assert all(estimate_tokens(span.of(text)) <= 40 for span in slices)
-    assert all(span.of(text).endswith(" ") for span in slices)
-
-
-@given(st.text(min_size=1), st.integers(2, 40))
-def test_slices_lose_nothing_but_white_space(text: str, tokens: int) -> None:
-    slices = list(fit(text, Span(0, len(text)), tokens))
-    kept = "".join(span.of(text) for span in slices)
-    assert "".join(kept.split()) == "".join(text.split())
-    assert all(estimate_tokens(span.of(text)) <= tokens for span in slices)
 
 
 def test_ranking_prefers_the_window_that_shares_rare_words(corpus: BuildCorpus) -> None:
