@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 
 from veridical.batch import provider
 from veridical.batch.provider_ledger import ProviderLedger
+from veridical.errors import ConfigurationError
 from veridical.interfaces.cli.app import app
 
 if TYPE_CHECKING:
@@ -422,9 +423,15 @@ def test_an_interrupt_leaves_the_batches_and_says_how_to_go_on(
         patched.setattr(provider.time, "sleep", interrupted)
         done = run("out")
     assert done.exit_code == 130
-    assert "1 batches go on at the provider; the same command again takes over" in done.stderr
+    assert "batches that go on at the provider: 1\nthe same command again takes over" in done.stderr
     assert run("out").exit_code == 1
     assert len(server.batches) == 2
+
+
+def test_a_file_that_is_no_ledger_is_named() -> None:
+    Path("requests.sqlite").write_text("no database, but a text of some length" * 9)
+    with pytest.raises(ConfigurationError, match="is not a ledger of requests"):
+        ProviderLedger(Path("requests.sqlite"))
 
 
 def test_two_runs_never_share_a_ledger(serve: Callable[..., Provider]) -> None:

@@ -77,7 +77,9 @@ class ProviderJob:
     ) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             left = sum(batch.remote is not None for batch in self.ledger.open_batches())
-            self._tell(f"{left} batches go on at the provider; the same command again takes over")
+            self._tell(
+                f"batches that go on at the provider: {left}; the same command again takes over"
+            )
         self.ledger.__exit__(kind, error, traceback)
 
     def run(self, verifier: Callable[[], SyncVerifier], endpoint: BatchEndpoint) -> BatchRun:

@@ -82,15 +82,9 @@ class ProviderLedger:
         )
         try:
             self._base.executescript(_TABLES)
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError as error:
             self._base.close()
-            msg = f"another run uses {shown(path)}"
-            hint = "Wait for its end, or name another folder"
-            raise ConfigurationError(msg, hint=hint) from None
-        except sqlite3.DatabaseError:
-            self._base.close()
-            msg = f"{shown(path)} is not a ledger of requests"
-            raise ConfigurationError(msg, hint="Name a new folder") from None
+            raise _unusable(path, error) from None
 
     def __enter__(self) -> Self:
         return self
@@ -237,6 +231,17 @@ _ATTEMPTED = "UPDATE requests SET attempts = attempts + 1 WHERE batch = ? AND st
 _GIVEN_UP = (
     "UPDATE requests SET status = ?, reply = ? WHERE batch = ? AND status IS NULL AND attempts >= ?"
 )
+
+
+def _unusable(path: Path, error: sqlite3.DatabaseError) -> ConfigurationError:
+    if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+        msg = f"another run uses {shown(path)}"
+        return ConfigurationError(msg, hint="Wait for its end, or name another folder")
+    if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
+        msg = f"{shown(path)} is not a ledger of requests"
+        return ConfigurationError(msg, hint="Name a new folder")
+    msg = f"cannot write {shown(path)}: {error.sqlite_errorname}"
+    return ConfigurationError(msg, hint="Check the disk and its permissions")
 
 
 def _key(owner: bytes, body: bytes, nth: int) -> str:
