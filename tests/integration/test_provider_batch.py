@@ -423,7 +423,7 @@ def test_an_interrupt_leaves_the_batches_and_says_how_to_go_on(
         patched.setattr(provider.time, "sleep", interrupted)
         done = run("out")
     assert done.exit_code == 130
-    assert "batches that go on at the provider: 1\nthe same command again takes over" in done.stderr
+    assert "batches that go on at the provider: 1; the same command again takes over" in done.stderr
     assert run("out").exit_code == 1
     assert len(server.batches) == 2
 
