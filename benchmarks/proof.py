@@ -7,11 +7,12 @@ without its optional model is measured without it, and the page says so.
 - answers a, answers b: labelled claims of `answers`. Half a served for tuning.
 - quantities: `quantity_pairs.jsonl`. The rules of veridical were written with half of it at hand.
 - dev: the sample of `comparison.py`, on which the embedded verifier was tuned in part.
-- quotes: labelled quotes of dialogues and contracts, by a rule of normalisation. Checkers of quotes say yes or no: their AUROC is their
-  balanced accuracy.
+- quotes: labelled quotes of dialogues, contracts and articles, by a rule of normalisation. Checkers
+  of quotes say yes or no, so that AUROC and balanced accuracy are the same.
 
-Undetermined rows, and rows at which a checker fails, are counted, and are in no other figure. In brackets: 95 % percentile bootstrap
-over rows, 2,000 replicates; rows of one answer share sources, so that the intervals are too narrow.
+Undetermined rows, and rows at which a checker fails, are counted, and are in no other figure. In
+brackets: 95 % percentile bootstrap over rows, 2,000 replicates; rows of one answer share sources,
+so that the intervals are too narrow.
 Scores are kept beside the environments; the time of a kept score is that of its run.
 """
 
@@ -66,8 +67,8 @@ CHECKERS = (
         "veridical",
         f"{HERE.parent}[quotes]",
         "veridical",
-        "for it: its developers wrote the answers and the quantities, and tuned on dev. Against it: "
-        "claims came without their answer, which `check` reads",
+        "for it: its developers wrote the answers and the quantities, and tuned on dev. "
+        "Against it: claims came without their answer, which `check` reads",
     ),
     Checker(
         "contexttrace",

@@ -1,4 +1,4 @@
-"""Adapter of veridical's quotes: mode fuzzy, any speaker, the transcript prepared once.
+"""Adapter of veridical's quotes: mode fuzzy, any speaker, the transcript prepared once."""
 
 from __future__ import annotations
 
