@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import proof
-from proof import CHECKERS, HERE, behind, quality
+from proof import CHECKERS, HERE, behind, quality, same_rows
 
 
 def asked(adapter: str, *rows: dict[str, object]) -> list[dict[str, object]]:
@@ -51,7 +51,20 @@ def test_answers_give_a_row_for_each_claim(half: str) -> None:
 def test_a_peer_with_a_higher_figure_is_named() -> None:
     ours = {"checker": "veridical", "balanced_accuracy": 0.7, "auroc": 0.8}
     theirs = {"checker": "other", "balanced_accuracy": 0.6, "auroc": 0.9}
-    assert behind([ours, theirs]).startswith("Not ahead of: other (AUROC).")
+    assert behind([ours, theirs]) == "Ahead of veridical: other (AUROC)."
+
+
+def test_a_tie_is_no_lead() -> None:
+    ours = {"checker": "veridical", "balanced_accuracy": 0.7, "auroc": 0.8}
+    theirs = {"checker": "other", "balanced_accuracy": 0.7, "auroc": 0.6}
+    told = behind([ours, theirs])
+    assert told == "Ahead of veridical: none. Level with it: other (balanced accuracy)."
+
+
+def test_a_peer_that_abstains_is_compared_on_its_own_rows() -> None:
+    ours = {"flags": [False, True, True, False]}
+    theirs = {"flags": [None, True, True, None]}
+    assert same_rows(theirs, [ours, theirs], [True, True, False, False]) == ".500, 2 rows"
 
 
 def test_a_checker_that_failed_has_no_figures(tmp_path: Path) -> None:
