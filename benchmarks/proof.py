@@ -56,8 +56,9 @@ LIMIT_S = 600
 INSTALL_S = 900
 SIZES = {"1 kB": 1_000, "10 kB": 10_000, "100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
 LIMITS = """**Where veridical is not ahead** (200 rows, 2026-11-27). The checkers without a
-model take less processor time a claim. Its quotes in the default mode are level with gtrex, in mode fuzzy behind
-it. On whole answers it is ahead of these peers, and still weak: .60 and .62 where chance is .50.
+model take less processor time a claim. Its quotes in the default mode are level with gtrex, and in
+mode fuzzy behind it. On whole answers it is ahead of these peers, and still weak: .60 and .62 where
+chance is .50.
 
 **What this does not show.** All peers that ran compare words, without a model. The answers and the
 quantities were written so that words mislead: word overlap is below chance on them. Peers with a
