@@ -1,8 +1,7 @@
-"""The engine on Ray, where it is installed: the bytes of the local one, and no row lost."""
+"""The engine on Ray: the bytes of the local one, and no row lost."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -11,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-]
+pytestmark = pytest.mark.recipes
 
 ROWS = 12
 PATIENCE_S = 120
