@@ -51,7 +51,9 @@ def by_llamaindex(names: dict[str, Any], answer: str) -> object:
 
 
 def by_dspy(names: dict[str, Any], answer: str) -> object:
-    return names["grounded"](names["devset"][0], names["dspy"].Prediction(answer=answer))
+    return names["grounded"](
+        names["devset"][0], names["dspy"].Prediction(answer=answer, sources=names["sources"])
+    )
 
 
 def by_ragas(names: dict[str, Any], answer: str) -> object:
@@ -149,7 +151,7 @@ def names(
     found: dict[str, Any] = {"__name__": "recipes"}
     run(INTRODUCTION, found)
     yield found
-    found["verifier"].__exit__(None, None, None)
+    found["stack"].close()
 
 
 @pytest.mark.parametrize("program", ["LangChain", "Haystack", *METRICS])
@@ -222,3 +224,27 @@ def test_the_metric_decides_in_a_test_of_deepeval(names: dict[str, Any]) -> None
         names["test_case"].actual_output = answer
         with pytest.raises(AssertionError, match="veridical"):
             assert_test(names["test_case"], [names["Grounding"]()], run_async=False)
+
+
+def test_a_program_of_dspy_tries_again_until_its_answer_is_grounded(
+    names: dict[str, Any], chat_server: Callable[..., Any], chat_completion: Callable[..., Any]
+) -> None:
+    run(SECTIONS["DSPy"], names)
+    dspy = names["dspy"]
+    replies = iter(f"[[ ## answer ## ]]\n{answer}" for answer in (FLAGGED, GROUNDED))
+    server = chat_server(lambda _: (200, chat_completion(next(replies))))
+
+    class Writer(dspy.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.write = dspy.Predict("question, sources: dict[str, str] -> answer")
+
+        def forward(self, question: str) -> object:
+            written = self.write(question=question, sources=names["sources"])
+            return dspy.Prediction(answer=written.answer, sources=names["sources"])
+
+    model = dspy.LM("openai/small", api_base=server.base_url, api_key="of-this-test", cache=False)
+    with dspy.context(lm=model):
+        again = dspy.BestOfN(Writer(), N=3, reward_fn=names["grounded"], threshold=1.0)
+        assert again(question=names["question"]).answer == GROUNDED
+    assert len(server.requests) == 2
