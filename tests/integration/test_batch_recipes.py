@@ -33,9 +33,9 @@ def names_of(function: str) -> dict[str, Any]:
 
 def test_pandas_frames_are_checked_one_by_one() -> None:
     checked = names_of("on_spark")["checked"]
-    import pandas as pd
+    import pyarrow as pa
 
-    frame = pd.DataFrame(ROWS)
+    frame = pa.table(ROWS).to_pandas()  # as Spark makes them: a list is an array of NumPy
     found = list(checked(iter([frame, frame[:1]])))
     assert [list(one["outcome"]) for one in found] == [["flagged", "grounded"], ["flagged"]]
     assert json.loads(found[0]["row"][0])["by_status"] == {"contradicted": 1}
