@@ -5,7 +5,8 @@ the text takes: at most 2.3 is required. What takes more than a minute is stoppe
 
 **Service.** `/healthz` is asked all the time while a large request is checked with the embedded
 verifier, with a deadline of 15 s; the longest answer counts. The MCP server is pinged likewise. Ten
-requests of 8 MB show what of the memory comes back. A client leaves, and the service is ended,
+requests of 8 MB show what of the memory comes back; up to 64 MB of it are the reports that the
+service keeps. A client leaves, and the service is ended,
 while 8 MB are checked: the seconds until the work, or the process, has ended.
 
 `--save FILE` keeps the figures; `--before FILE` shows those of another commit beside them.
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.reports import Report
 
 MB = 1_000_000
-LIMIT_S, IDLE_S = 60.0, 35.0
+LIMIT_S, IDLE_S, SHORT_S = 60.0, 35.0, 2.0
 LEFT, ENDED = "seconds of work after a client left", "seconds until the process ended"
 MOST_GROWTH, MOST_HEALTH_S = 2.3, 0.2
 LOG = "2026-11-27T06:24:40Z INFO worker-3 request finished in 41 ms with status 200\n"
@@ -174,6 +175,15 @@ MEASURES = {
 
 
 def measured(name: str, kind: str, size: int) -> float | None:
+    """Return a measurement, the least of three if it is short; None if it takes too long."""
+    first = _measured(name, kind, size)
+    if first is None or first > SHORT_S:
+        return first
+    again = [_measured(name, kind, size) for _ in range(2)]
+    return min([first, *(seconds for seconds in again if seconds is not None)])
+
+
+def _measured(name: str, kind: str, size: int) -> float | None:
     """Return a measurement made in a process of its own; None if it takes too long."""
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool:
@@ -186,7 +196,7 @@ def measured(name: str, kind: str, size: int) -> float | None:
 GROWTH = (
     *(("extraction", kind, 100_000) for kind in ("prose", "equal sentences", "bullets")),
     *(("corpus", kind, 200_000) for kind in ("prose", "equal log lines")),
-    *(("binding", kind, 500_000) for kind in TEXTS),
+    *(("binding", kind, 1_000_000) for kind in TEXTS),
     *(("rendering", form, 1_000) for form in FORMATS),
     ("many_claims", "", 5_000),
     ("many_sources", "", 2_500),

@@ -23,7 +23,7 @@ from veridical.settings import Settings
 from veridical.store import default_url
 from veridical.testing import FakeBackend
 from veridical.verification.verifier import Verifier
-from veridical.wiring.build import build_memory
+from veridical.wiring.memories import build_memory
 
 if TYPE_CHECKING:
     from click.testing import Result

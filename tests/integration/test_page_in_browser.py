@@ -19,7 +19,7 @@ from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
+    from fastapi import FastAPI, Request, Response
     from playwright.sync_api import Browser, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-16.34")]
@@ -68,6 +68,7 @@ class Service:
         self.marks: list[dict[str, Any]] = []
         self.reports: dict[str, Any] = {}
         self.key: str | None = None
+        self.signed_in = False
         self.fail: tuple[int, dict[str, Any]] | None = None
         self.claim_delay_s = 0.0
         self.die_after: int | None = None
@@ -111,11 +112,24 @@ class Service:
             found = self.reports.get(request.path_params["name"])
             return refused(request) or JSONResponse(found or {}, 200 if found else 404)
 
+        app.router.add_route("/page/session", self.session)
+        app.router.add_route("/page/logout", self.leave, methods=["POST"])
         app.router.add_route("/v1/check/stream", stream, methods=["POST"])
         app.router.add_route("/v1/feedback", mark, methods=["POST"])
         app.router.add_route("/v1/reports", converted, methods=["POST"])
         app.router.add_route("/v1/reports/{name}/check", stored)
         return app
+
+    async def session(self, _: Request) -> Response:
+        from fastapi.responses import JSONResponse
+
+        return JSONResponse({"login": True, "signed_in": self.signed_in})
+
+    async def leave(self, _: Request) -> Response:
+        from fastapi.responses import Response
+
+        self.signed_in = False
+        return Response(status_code=204)
 
     async def events(self, name: str, body: dict[str, Any]) -> AsyncIterator[str]:
         import anyio
@@ -475,6 +489,20 @@ def test_key_is_asked_for_and_used(page: Page, service: Service) -> None:
     page.wait_for_selector("#card .card")
     assert selected(page) == "c2"
     assert page.evaluate("localStorage.length") == 1  # the colours, not the key
+
+
+def test_signing_out_ends_the_session_and_forgets_the_texts(page: Page, service: Service) -> None:
+    assert not page.is_visible("#sign-out")
+    service.signed_in = True
+    page.reload()
+    page.wait_for_selector("#sign-out:not([hidden])")
+    checked(page)
+    page.click("#sign-out")
+    page.wait_for_selector("#sign-out", state="hidden")
+    page.wait_for_selector("#answer-in")
+    assert not service.signed_in
+    assert page.input_value("#answer-in") == ""
+    assert page.evaluate("sessionStorage.length") == 0
 
 
 def test_service_keeps_what_was_marked(page: Page, settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """Memory of verified facts: storage, verification gate and queue.
 
-    from veridical.wiring.build import build_memory
+    from veridical.wiring.memories import build_memory
 
     with build_memory(settings) as memory:
         done = memory.remember("The bridge has eight lanes.", {"S1": notice}, entities=["bridge"])

@@ -1,15 +1,12 @@
-"""Construction of verifiers, backends, text models, stores and memories from the settings.
+"""Construction of verifiers, backends, text models and stores from the settings.
 
 Backends and text models are found by entry point.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from difflib import get_close_matches
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -28,31 +25,23 @@ from veridical.settings.installed import (
 )
 from veridical.settings.types import SettingsBlock
 from veridical.verification.verifier import Verifier
+from veridical.wiring.calibrations import calibrated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping
     from importlib.metadata import EntryPoint
 
     from veridical.core.limits import Limits
-    from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
-    from veridical.core.ports import EmbeddingModel
-    from veridical.core.recalibration import Recalibration
     from veridical.core.specs import BackendSpec, TextModelSpec
-    from veridical.memory import Memory
     from veridical.pipeline.inference.aliases import Operation
     from veridical.pipeline.inference.prices import Price, Usage
     from veridical.settings import Settings
     from veridical.settings.blocks import RequestSettings
     from veridical.store import CacheTable, Store
 
-logger = logging.getLogger(__name__)
-
 IN_STORE, IN_MEMORY = ":store:", ":memory:"
 """The path of a cache that is in the database."""
-
-IN_PROJECT = "{project}"
-"""Place of the project's name in the path `calibration`."""
 
 
 def build_verifier(
@@ -115,7 +104,7 @@ def build_backend(
     spec = backend_spec(_installed(GROUP, "backend", name, "cascade"))
     block = _block(settings, name, spec)
     created = _create(settings, spec, block, model or None)
-    return _calibrated(settings, _wrapped(settings, spec, block, created))
+    return calibrated(settings, _wrapped(settings, spec, block, created))
 
 
 def is_instant(backend: Backend) -> bool:
@@ -354,62 +343,6 @@ def build_store(settings: Settings, *, wait_s: float | None = None) -> Store:
     return Store(url, project=project) if wait_s is None else Store(url, wait_s, project=project)
 
 
-def build_memory(settings: Settings, *, gate: bool | None = None) -> Memory:
-    """Return the memory of the settings, in their database.
-
-    With `gate` facts are verified before they are stored (default: by `hallucination.enabled` and
-    `hallucination.memory_gate.enabled`).
-    """
-    from veridical.memory import GatePolicy, Memory, MemoryGate
-    from veridical.memory.gate import TIMEOUT_S
-
-    block, store = settings.hallucination, build_store(settings)
-    embeddings = build_embeddings(settings)
-    if gate is None:
-        gate = bool(block.enabled and block.memory_gate.enabled)
-    if not gate:
-        return _closing(Memory(store, embeddings=embeddings), store)
-    backend = build_backend(settings, backend_of(settings, "memory"), operation="memory")
-    _ensure_p0(backend)
-    policy = settings.to_policy()
-    made = MemoryGate(
-        build_verifier(settings, backend=backend, operation="memory"),
-        backend,
-        rules=GatePolicy(
-            policy.gap_threshold_bits,
-            block.memory_gate.min_confidence,
-            block.memory_gate.reject_unsupported,
-        ),
-        policy=policy,
-        timeout_s=block.timeout or TIMEOUT_S,
-    )
-    return _closing(Memory(store, made, embeddings=embeddings), backend, store)
-
-
-def _ensure_p0(backend: Backend) -> None:
-    """Raise `ConfigurationError` for a backend without p0: each fact would stay unverified."""
-    if not backend.info.measures_dependence:
-        msg = f"the memory gate needs p0, which {backend.info.name} does not measure"
-        raise ConfigurationError(msg, hint="Set hallucination.backend to another backend")
-
-
-def build_embeddings(settings: Settings) -> EmbeddingModel | None:
-    """Return the embedding model of the settings; None if they name none."""
-    block = settings.embeddings
-    if block.model is None:
-        return None
-    from veridical.pipeline.inference.openai_embeddings import OpenAIEmbeddings
-
-    place = settings.openai if block.base_url is None else block
-    key = block.api_key or place.api_key
-    return OpenAIEmbeddings(
-        block.model,
-        base_url=place.base_url,
-        api_key=None if key is None else key.get_secret_value(),
-        timeout_s=block.timeout_s,
-    )
-
-
 def hallucination_backend(settings: Settings, operation: Operation) -> str:
     """Return the backend of a host's automatic checks: of the operation, the type, the default.
 
@@ -422,66 +355,6 @@ def hallucination_backend(settings: Settings, operation: Operation) -> str:
     if block.type in {None, "configurable"}:
         return default
     return default if aliases.get(block.type, block.type) is None and block.default else block.type
-
-
-def _closing(memory: Memory, *parts: object) -> Memory:
-    for part in parts:
-        if hasattr(part, "close"):
-            memory.on_close(part.close)
-    return memory
-
-
-def _calibrated(settings: Settings, backend: Backend) -> Backend:
-    """Return the backend with its entry of each project's file `calibration`."""
-    if settings.calibration is None:
-        return backend
-    from veridical.pipeline.inference.wrappers.calibrated import Calibrated
-
-    own = settings.store.project
-    if IN_PROJECT in settings.calibration:
-        return Calibrated(backend, partial(_recalibration, settings, backend.info), own)
-    found = _recalibration(settings, backend.info, own)
-    # A file without the project in its name was fitted to the marks of one, and holds for it.
-    return backend if found is None else Calibrated(backend, {own: found}.get, own)
-
-
-def _recalibration(settings: Settings, info: BackendInfo, project: str) -> Recalibration | None:
-    """Return the recalibration of a backend for a project; None, with a warning, without one."""
-    found = calibrations(settings, project).get(info.fingerprint)
-    if found is None:
-        logger.warning(
-            "calibration is not in force: %s has nothing for the backend %s, model %s, "
-            "fingerprint %s",
-            calibration_file(settings, project),
-            info.name,
-            info.model,
-            info.fingerprint,
-        )
-    return found
-
-
-def calibration_file(settings: Settings, project: str) -> str | None:
-    """Return the file `calibration` of a project, whose name it may have for `{project}`."""
-    return settings.calibration and settings.calibration.replace(IN_PROJECT, project)
-
-
-def calibrations(settings: Settings, project: str | None = None) -> Mapping[str, Recalibration]:
-    """Return the content of a project's file `calibration`, by fingerprint of the backend.
-
-    Empty if none is set, or if a project has no file `{project}` yet. `ConfigurationError` if it
-    cannot be read or is no calibration file.
-    """
-    path = calibration_file(settings, project or settings.store.project)
-    if path is None or (path != settings.calibration and not Path(path).exists()):
-        return {}
-    return read_calibrations(path)
-
-
-def read_calibrations(path: str) -> Mapping[str, Recalibration]:
-    """Return the content of a calibration file; errors as for `calibrations`."""
-    from veridical.pipeline.inference.wrappers.calibrated import read
-
-    return read(path)
 
 
 def prices(settings: Settings) -> Mapping[str, Price]:

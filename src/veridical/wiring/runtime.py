@@ -84,14 +84,14 @@ class Runtime:
     @cached_property
     def memory(self) -> Memory:
         """Memory of facts; its gate is as configured."""
-        from veridical.wiring.build import build_memory
+        from veridical.wiring.memories import build_memory
 
         return self._kept(build_memory(self.settings))
 
     @cached_property
     def gated_memory(self) -> Memory:
         """Memory of facts with a gate, whether or not the settings have one."""
-        from veridical.wiring.build import build_memory
+        from veridical.wiring.memories import build_memory
 
         return self._kept(build_memory(self.settings, gate=True))
 
@@ -100,7 +100,7 @@ class Runtime:
 
         `ConfigurationError` if there is no such method, or if the settings name no model.
         """
-        from veridical.wiring.build import build_embeddings
+        from veridical.wiring.memories import build_embeddings
 
         if by == "entailment":
             return None

@@ -45,12 +45,12 @@ from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, FakeTextModel, fake_estimate
 from veridical.wiring.build import (
     build_backend,
-    build_memory,
     build_store,
     build_text_model,
     build_verifier,
     is_instant,
 )
+from veridical.wiring.memories import build_memory
 
 
 @pytest.mark.spec("SPEC-08.27")
@@ -169,7 +169,7 @@ def test_a_model_folder_is_a_backend_and_so_is_a_downloaded_one(tmp_path: Path) 
 
 def test_the_memory_gate_refuses_a_backend_without_p0(monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakeBackend(lambda _: fake_estimate(0.9), replace(FAKE, measures_dependence=False))
-    monkeypatch.setattr("veridical.wiring.build.build_backend", lambda *_, **__: fake)
+    monkeypatch.setattr("veridical.wiring.memories.build_backend", lambda *_, **__: fake)
     with pytest.raises(ConfigurationError, match="needs p0, which fake does not measure"):
         build_memory(settings(), gate=True)
 

@@ -16,7 +16,8 @@ from veridical.core.verdicts import Note
 from veridical.errors import FlaggedError
 from veridical.settings import Settings
 from veridical.testing import FakeBackend, fake_estimate
-from veridical.wiring.build import build_backend, build_embeddings, build_verifier
+from veridical.wiring.build import build_backend, build_verifier
+from veridical.wiring.memories import build_embeddings
 
 pytestmark = pytest.mark.spec("SPEC-08.34")
 

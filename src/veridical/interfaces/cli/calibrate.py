@@ -121,7 +121,7 @@ def calibrate(  # noqa: PLR0913 -- one parameter per option is how typer reads a
 
 def _others(out: Path | None) -> dict[str, Any] | None:
     """Return the entries of the file for other backends."""
-    from veridical.wiring.build import read_calibrations
+    from veridical.wiring.calibrations import read_calibrations
 
     if out is None or not out.exists():
         return None
@@ -133,7 +133,8 @@ def _others(out: Path | None) -> dict[str, Any] | None:
 def _run(settings: Settings, target: Target) -> _Run:
     from veridical.feedback import DecisionRule, Refit, refit, sort_labels
     from veridical.feedback.labels import Feedback
-    from veridical.wiring.build import build_backend, build_store, calibrations
+    from veridical.wiring.build import build_backend, build_store
+    from veridical.wiring.calibrations import calibrations
 
     plain = settings.model_copy(update={"calibration": None})
     info = build_backend(plain, settings.backend).info
@@ -291,7 +292,7 @@ def _next(out: Path | None, settings: Settings) -> list[str]:
     if out is None:
         return ["Nothing is written: give --out FILE to keep it"]
     lines = [f"Written to {out}"]
-    from veridical.wiring.build import calibration_file
+    from veridical.wiring.calibrations import calibration_file
 
     in_force = calibration_file(settings, settings.store.project)
     if in_force is None or Path(in_force) != out:

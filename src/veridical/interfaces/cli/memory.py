@@ -307,7 +307,7 @@ def promote(  # noqa: PLR0913 -- one parameter per option is how typer reads a c
 
 def _memory(config: Path | None, gate: bool | None) -> Memory:  # noqa: FBT001 -- an option handed on
     from veridical.settings import Settings
-    from veridical.wiring.build import build_memory
+    from veridical.wiring.memories import build_memory
 
     return build_memory(Settings.load(config), gate=gate)
 

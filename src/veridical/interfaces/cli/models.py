@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from veridical.core.ports import Backend
     from veridical.interfaces.cli.model_check import GoldenResult, ModelCheck
-    from veridical.pipeline.inference.model_store import DownloadProgress, InstalledModel
+    from veridical.pipeline.inference.model_manifest import InstalledModel
+    from veridical.pipeline.inference.model_store import DownloadProgress
     from veridical.pipeline.inference.presets import Preset
     from veridical.settings import Settings
 

@@ -18,7 +18,7 @@ from veridical.errors import VeridicalError
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator
 
-    from veridical.store import RateTable
+    from veridical.store import RateTable, Store
 
 T = TypeVar("T")
 
@@ -229,3 +229,14 @@ def _refuse(wait_s: float) -> None:
     if wait_s > 0:
         msg = "the key has used up its requests for now"
         raise OverloadedError(msg, wait_s)
+
+
+def rate_limiter(
+    url: str | None, store: Callable[[], Store], failed: Callable[[str, Exception], object]
+) -> RateLimiter:
+    """Return the rate limiter of keys: in the database, if its `url` is of a shared one."""
+    if not (url or "").startswith("postgresql"):
+        return RateLimiter()
+    from veridical.store import RateTable
+
+    return SharedRateLimiter(lambda: RateTable(store()), failed)

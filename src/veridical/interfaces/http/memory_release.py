@@ -91,6 +91,7 @@ class MemoryRelease:
 
 def _forget() -> None:
     CORPORA.drop_large()
+    gc.collect()
     release_memory()
 
 

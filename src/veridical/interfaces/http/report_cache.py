@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from veridical.interfaces.http.auth import Key
     from veridical.pipeline.reports import Report
-    from veridical.store import ReportTable
+    from veridical.settings.service_blocks import ServerSettings
+    from veridical.store import ReportTable, Store
 
 MOST_CHARACTERS = 64_000_000
 """Characters of answers and sources of all reports together."""
@@ -134,3 +135,17 @@ class MemoryReportCache:
 
     def _drop(self, report_id: str) -> None:
         self._size -= self._kept.pop(report_id).size
+
+
+def report_cache(
+    server: ServerSettings, store: Callable[[], Store], failed: Callable[[str, Exception], object]
+) -> ReportCache:
+    """Return the cache of the settings: of this process, or of all that share the database."""
+    if server.reports_in == "memory" or not server.reports:
+        return MemoryReportCache(server.reports, server.reports_s)
+    from veridical.store import ReportTable
+
+    def table(project: str) -> ReportTable:
+        return ReportTable(store().of(project), most=server.reports, kept_s=server.reports_s)
+
+    return StoredReportCache(table, failed)

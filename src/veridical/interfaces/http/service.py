@@ -6,7 +6,6 @@ import asyncio
 import math
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from importlib.metadata import version
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,13 +23,13 @@ from veridical.interfaces.http.job_worker import JobWorker, WorkerLimits
 from veridical.interfaces.http.limits import (
     Kind,
     OverloadedError,
-    RateLimiter,
     RequestQueue,
-    SharedRateLimiter,
+    rate_limiter,
 )
 from veridical.interfaces.http.memory_release import MemoryRelease
-from veridical.interfaces.http.report_cache import MemoryReportCache, StoredReportCache
-from veridical.interfaces.http.usage import UsageSink
+from veridical.interfaces.http.output_verifier import OutputVerifier
+from veridical.interfaces.http.report_cache import report_cache
+from veridical.interfaces.http.usage import usage_sink
 from veridical.interfaces.http.worker import QueueWorker
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.inference.vectors import packaged_vectors
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
     from veridical.core.verdicts import Verdict
-    from veridical.interfaces.http.report_cache import ReportCache
     from veridical.memory import GateDecision, Memory
     from veridical.memory import RememberResult as Decided
     from veridical.pipeline.reports import Report
@@ -83,14 +81,14 @@ class Service:
         self.keyring = self.authentication.keyring
         passing = settings.proxy.max_requests
         self.admission = RequestQueue(server.running, server.waiting, passing)
-        self.shelf = self._shelf()
+        self.shelf = report_cache(server, lambda: self.store, self.failed)
         self.metrics = PrometheusSink()
-        self.usage = self._usage()
+        self.usage = usage_sink(server, lambda: self.store, self.failed)
         self._audit = AuditSink(server.audit_log)
         own = (LogSink(), self.metrics, self.usage, self._audit)
         self.telemetry = Telemetry([*own, *sinks])
         self._hash_key = settings.telemetry.key_of_hashes
-        self.rates = self._rates()
+        self.rates = rate_limiter(settings.store.url, lambda: self.store, self.failed)
         self.ready = False
         self.draining = False
         self._memory = MemoryRelease()
@@ -133,27 +131,6 @@ class Service:
         inner = shared.wrapped
         return inner if isinstance(inner, Batching) else None
 
-    def _rates(self) -> RateLimiter:
-        """Return the rate limiter of keys: in the database, if it is a shared one."""
-        if not (self.settings.store.url or "").startswith("postgresql"):
-            return RateLimiter()
-        from veridical.store import RateTable
-
-        return SharedRateLimiter(lambda: RateTable(self.store), self.failed)
-
-    def _shelf(self) -> ReportCache:
-        """Return the cache of reports."""
-        server = self.settings.server
-        if server.reports_in == "memory" or not server.reports:
-            return MemoryReportCache(server.reports, server.reports_s)
-        from veridical.store import ReportTable
-
-        def table(project: str) -> ReportTable:
-            store = self.store.of(project)
-            return ReportTable(store, most=server.reports, kept_s=server.reports_s)
-
-        return StoredReportCache(table, self.failed)
-
     def _new_job_worker(self) -> JobWorker:
         from veridical.interfaces.http.batch_checks import job_check
         from veridical.interfaces.http.job_routes import webhook_rules
@@ -170,14 +147,6 @@ class Service:
             failed=self.failed,
             sender=None if secret is None else WebhookSender(secret.get_secret_value(), rules),
         )
-
-    def _usage(self) -> UsageSink:
-        """Return the counter of what keys use."""
-        if self.settings.server.usage_in == "memory":
-            return UsageSink(None, self.failed)
-        from veridical.store import UsageTable
-
-        return UsageSink(lambda project: UsageTable(self.store.of(project)), self.failed)
 
     def _gauges(self) -> None:
         watch, admission = self.metrics.watch, self.admission
@@ -423,40 +392,3 @@ def _warm() -> None:
     """Load what claims and evidence are read with, so that no request has to."""
     split_sentences("It is warm. It is read.")
     packaged_vectors()
-
-
-class OutputVerifier:
-    """A `Verifier` for answers on their way to a user (SPEC-08.39).
-
-    Under high load it raises `OverloadedError` at once, so that the answer goes out unverified
-    instead of late.
-    """
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    @property
-    def policy(self) -> Policy:
-        """Policy of checks that bring none of their own."""
-        return self._service.verifier.policy
-
-    async def check(
-        self,
-        answer: str,
-        sources: Sources,
-        question: str | None = None,
-        *,
-        policy: Policy | None = None,
-        progress: Progress | None = None,
-    ) -> Report:
-        """Return the verdict on each claim of an answer; see `Verifier.check`."""
-        work = partial(
-            self._service.check,
-            answer,
-            sources,
-            question,
-            policy=policy,
-            progress=progress,
-            operation="output",
-        )
-        return await self._service.admitted("output", work, Kind.OUTPUT)

@@ -16,7 +16,8 @@ from veridical.telemetry import ClaimsVerified, Served
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from veridical.store import UsageTable
+    from veridical.settings.service_blocks import ServerSettings
+    from veridical.store import Store, UsageTable
     from veridical.telemetry import Event
 
 Numbers: TypeAlias = dict[str, Any]
@@ -106,3 +107,14 @@ class UsageSink:
 def day_before(days: int) -> str:
     """Return the day so many days ago, in UTC and ISO 8601."""
     return (datetime.now(UTC).date() - timedelta(days=days)).isoformat()
+
+
+def usage_sink(
+    server: ServerSettings, store: Callable[[], Store], failed: Callable[[str, Exception], object]
+) -> UsageSink:
+    """Return the counter of the settings: of this process, or of all that share the database."""
+    if server.usage_in == "memory":
+        return UsageSink(None, failed)
+    from veridical.store import UsageTable
+
+    return UsageSink(lambda project: UsageTable(store().of(project)), failed)

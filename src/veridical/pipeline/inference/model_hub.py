@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from veridical.errors import BackendError, ConfigurationError, MissingExtraError
-from veridical.pipeline.inference.model_store import RemoteFile
+from veridical.pipeline.inference.model_sources import RemoteFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,31 +8,31 @@ without internet.
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import os
 import re
 import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from veridical.errors import BackendError, ConfigurationError
+from veridical.pipeline.inference.model_manifest import (
+    MANIFEST,
+    InstalledModel,
+    digest,
+    read_manifest,
+    write_manifest,
+)
+from veridical.pipeline.inference.model_sources import FILE, FolderSource
 from veridical.pipeline.inference.presets import presets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from veridical.pipeline.inference.model_sources import ModelSource, RemoteFile
     from veridical.pipeline.inference.presets import Preset
-
-MANIFEST = "manifest.json"
-"""File with the origin of a model and the SHA-256 of each of its files."""
-
-FILE = "file:"
-"""Start of a source that is a folder on this machine."""
 
 _INCOMING = ".incoming-"
 _NAME = re.compile(r"(?!\.)[\w.-]+(/(?!\.)[\w.-]+)?", re.ASCII)
@@ -54,42 +54,6 @@ class DownloadProgress(Protocol):
 
     def __call__(self, file: str, done: int, total: int, /) -> None:
         """Receive the file that begins, and how many of all bytes are there."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledModel:
-    """Model in the store: its name, origin and revision, its folder, and its checksums by file."""
-
-    name: str
-    repository: str
-    revision: str
-    folder: Path
-    bytes: int
-    sha256: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteFile:
-    """File of a model at its source: SHA-256, or Git's own hash of it, as the source states it."""
-
-    path: str
-    size: int
-    sha256: str | None = None
-    git_sha1: str | None = None
-
-
-class ModelSource(Protocol):
-    """Origin of models: a listing at one revision, and copies of its files."""
-
-    repository: str
-
-    def listing(self, revision: str | None) -> tuple[str, list[RemoteFile]]:
-        """Return the exact revision and its files."""
-        ...
-
-    def copy(self, file: RemoteFile, revision: str, folder: Path) -> None:
-        """Write a file below a folder, under its own path."""
         ...
 
 
@@ -167,7 +131,7 @@ def installed_models(*, folder: Path | None = None) -> list[InstalledModel]:
     """Return the models in the store, by name and revision; a damaged manifest is passed over."""
     found = []
     for manifest in sorted((folder or default_folder()).glob(f"*/*/{MANIFEST}")):
-        model = _manifest(manifest.parent)
+        model = read_manifest(manifest.parent)
         if model is not None and not manifest.parent.name.startswith(_INCOMING):
             found.append(model)
     return found
@@ -180,12 +144,12 @@ def verify(path: Path) -> None:
     """
     if not (path / MANIFEST).exists():
         return
-    model = _manifest(path)
+    model = read_manifest(path)
     if model is None:
         msg = f"the manifest of {path} cannot be read"
         raise BackendError(msg, hint=_removal(path))
     for file, sha256 in model.sha256.items():
-        if _digest(path / file, "sha256") != sha256:
+        if digest(path / file, "sha256") != sha256:
             msg = f"{file} of {model.name} does not have the SHA-256 it was downloaded with"
             raise BackendError(msg, hint=_removal(path))
 
@@ -283,7 +247,7 @@ def _download(  # noqa: PLR0913 -- from where, which model and files, to where, 
             done += file.size
         model = InstalledModel(name, origin.repository, revision, target, total, sha256)
         _keep_only(incoming, sha256)
-        _write_manifest(incoming, model)
+        write_manifest(incoming, model)
         _rename(incoming, target)
     finally:
         shutil.rmtree(incoming, ignore_errors=True)
@@ -333,81 +297,11 @@ def _checked(path: Path, file: RemoteFile) -> str:
     if size != file.size:
         msg = f"{file.path} has {size:,} of {file.size:,} bytes"
         raise BackendError(msg, hint=_AGAIN)
-    sha256 = _digest(path, "sha256")
+    sha256 = digest(path, "sha256")
     right = sha256 is not None and file.sha256 in {None, sha256}
     if file.git_sha1 is not None and file.sha256 is None:
-        right = _digest(path, "sha1", b"blob %d\0" % size) == file.git_sha1
+        right = digest(path, "sha1", b"blob %d\0" % size) == file.git_sha1
     if sha256 is None or not right:
         msg = f"{file.path} does not have the checksum its source states"
         raise BackendError(msg, hint=_AGAIN)
     return sha256
-
-
-def _digest(path: Path, algorithm: str, before: bytes = b"") -> str | None:
-    """Return a hash of a file; None if it cannot be read."""
-    made = hashlib.new(algorithm, before, usedforsecurity=False)
-    try:
-        with path.open("rb") as file:
-            while block := file.read(2**20):
-                made.update(block)
-    except OSError:
-        return None
-    return made.hexdigest()
-
-
-def _write_manifest(folder: Path, model: InstalledModel) -> None:
-    document = {key: value for key, value in asdict(model).items() if key != "folder"}
-    text = json.dumps(document, indent=1, sort_keys=True) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-
-
-def _manifest(folder: Path) -> InstalledModel | None:
-    """Return the model of a folder by its manifest; None if that is damaged."""
-    try:
-        raw = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        sha256 = {str(file): str(digest) for file, digest in raw["sha256"].items()}
-        names = str(raw["name"]), str(raw["repository"]), str(raw["revision"])
-        return InstalledModel(*names, folder, int(raw["bytes"]), sha256)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-class FolderSource:
-    """Folder on this machine, such as one of another store: its manifest, if any, is binding."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._known = _manifest(folder)
-        self.repository = self._known.repository if self._known else f"{FILE}{folder.name}"
-
-    def listing(self, revision: str | None) -> tuple[str, list[RemoteFile]]:
-        """Return the revision of the manifest, else a digest of the files, and the files.
-
-        `ConfigurationError` if there is no such folder, or it is of another revision.
-        """
-        if not self._folder.is_dir():
-            msg = f"there is no model folder {self._folder}"
-            raise ConfigurationError(msg, hint="Name one: file:FOLDER")
-        files = [self._file(path) for path in sorted(self._folder.rglob("*")) if path.is_file()]
-        own = self._known.revision if self._known else None
-        if own is not None and revision is not None and not own.startswith(revision):
-            msg = f"{self._folder} holds the revision {own[:12]}, not {revision}"
-            raise ConfigurationError(msg, hint="Leave the revision out, or copy the other one")
-        return own or revision or _joint(files), files
-
-    def copy(self, file: RemoteFile, revision: str, folder: Path) -> None:
-        """Copy a file below a folder."""
-        del revision  # the folder has one
-        target = folder / file.path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self._folder / file.path, target)
-
-    def _file(self, path: Path) -> RemoteFile:
-        name = path.relative_to(self._folder).as_posix()
-        stated = self._known.sha256.get(name) if self._known else None
-        return RemoteFile(name, path.stat().st_size, stated or _digest(path, "sha256"))
-
-
-def _joint(files: Sequence[RemoteFile]) -> str:
-    parts = "\n".join(f"{file.path} {file.sha256}" for file in files)
-    return hashlib.sha256(parts.encode()).hexdigest()[:40]

@@ -10,7 +10,7 @@ import { HistoryList } from "./history_list.js";
 import { listen } from "./keyboard.js";
 import { fits, keep, kept, opened } from "./opened.js";
 import { problem } from "./problems.js";
-import { check as stream, converted, keepKey, sendMark, session, storedCheck } from "./service.js";
+import { check as stream, converted, keepKey, sendMark, session, signOut, storedCheck } from "./service.js";
 import { composing, progress, running, say, showing } from "./stages.js";
 import { Text } from "./text.js";
 import { theme } from "./theme.js";
@@ -223,6 +223,16 @@ function toForm() {
   compose();
 }
 
+/** End the sign-in; the page begins anew, without the texts of who signed out. */
+async function leave() {
+  try {
+    await signOut();
+    location.assign(location.pathname);
+  } catch (error) {
+    problem(error, { again: leave });
+  }
+}
+
 async function openExample(claim) {
   problem(null);
   await restore(await example, claim);
@@ -252,6 +262,7 @@ byId("export").addEventListener("click", async ({ target }) => {
 });
 byId("format").addEventListener("click", () => view.format(!view.formatted));
 byId("help-open").addEventListener("click", () => byId("help").showModal());
+byId("sign-out").addEventListener("click", leave);
 byId("example-open").addEventListener("click", () => openExample(null));
 byId("example-fill").addEventListener("click", async () => form.fill(await example));
 byId("history-list").addEventListener("click", (event) => {
@@ -268,6 +279,7 @@ addEventListener("popstate", route);
 listen({ view, submit, mark: (id, right) => marking(id) && act(feedback.toggle(id, right)) });
 
 theme();
+session().then(({ signed_in: has }) => { byId("sign-out").hidden = !has; });
 const example = showExample(openExample);
 const before = kept();
 if (before && !before.id && !place().report && !place().example) await restore(before, place().claim);

@@ -18,6 +18,13 @@ export class Problem extends Error {
 export const session = () =>
   fetch("page/session").then((reply) => reply.json()).catch(() => ({ login: false }));
 
+/** Forget the sign-in of this browser, and all that this page keeps of it. */
+export async function signOut() {
+  const reply = await fetch("page/logout", { method: "POST" }).catch(() => ({ status: 0 }));
+  if (!reply.ok) throw new Problem(reply.status);
+  sessionStorage.clear();
+}
+
 export const key = () => sessionStorage.getItem(KEY);
 export const keepKey = (value) =>
   value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY);

@@ -20,8 +20,8 @@ from veridical.core.measurements import Estimate, Query
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference import model_store
 from veridical.pipeline.inference.cross_encoder import create_hub
+from veridical.pipeline.inference.model_manifest import MANIFEST
 from veridical.pipeline.inference.model_store import (
-    MANIFEST,
     default_folder,
     folder_of,
     get,

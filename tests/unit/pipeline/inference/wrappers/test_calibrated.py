@@ -16,7 +16,8 @@ from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.calibrated import Calibrated
 from veridical.settings import Settings
 from veridical.testing import FAKE, FakeBackend, check_backend, fake_estimate
-from veridical.wiring.build import build_backend, build_verifier, read_calibrations
+from veridical.wiring.build import build_backend, build_verifier
+from veridical.wiring.calibrations import read_calibrations
 
 QUERY = Query("The tower is 330 m tall.", "The tower is 330 metres tall.")
 COOL = Recalibration("fake", "fake", "fake", 0.4, 2.0)
