@@ -11,7 +11,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick recipes mutants lint fmt docs client lock release clean
+.PHONY: help demo test quick recipes mutants lint fmt docs client lock audit bounds release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -101,6 +101,25 @@ lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the
 	$(LOCK) requirements/build.in --output-file requirements/build.txt
 	$(LOCK) --extra parquet --extra ray pyproject.toml requirements/recipes.in --output-file requirements/recipes.txt
 	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
+
+# Not locked, and in an environment of its own: its database is asked, which only the network has.
+audit: | $(BIN)/python ## known vulnerabilities of what is locked; needs the network
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet pip-audit
+	for locked in service dev build; do \
+	  $(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements/$$locked.txt || exit 1; \
+	done
+
+bounds: | $(BIN)/python ## the core with the oldest versions allowed; RESOLUTION=highest with the newest
+	rm -rf $(VENV)/bounds
+	$(PYTHON) -m venv $(VENV)/bounds
+	$(VENV)/bounds/bin/python -m pip install --quiet uv
+	$(VENV)/bounds/bin/uv pip compile --quiet --resolution $(RESOLUTION) \
+	  pyproject.toml --output-file $(VENV)/bounds/requirements.txt
+	$(VENV)/bounds/bin/python -m pip install --quiet --requirement $(VENV)/bounds/requirements.txt .
+	.ci/exercise $(abspath $(VENV))/bounds/bin
+
+RESOLUTION := lowest-direct
 
 release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-run only checks
 	$(BIN)/python scripts/release.py $(VERSION) $(DRY)

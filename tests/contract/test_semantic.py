@@ -141,6 +141,26 @@ def test_a_model_that_fails_is_a_named_error(memory: Memory, words: Words, after
     assert texts(memory, "cat")
 
 
+LIES = [None, 7, [], [[]], [["a"]], [[1.0], [1.0]], [[float("nan")]], [[1.0], [1.0, 2.0]], [1.0]]
+
+
+def test_vectors_that_are_none_are_a_named_error(
+    memory: Memory, words: Words, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+
+    async def embed(_: Sequence[str]) -> object:
+        return told[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(words, "embed", embed)
+        for lie in LIES:
+            told.append(lie)
+            with pytest.raises(BackendError, match="malformed_reply"):
+                memory.similar("cat")
+    assert texts(memory, "cat")
+
+
 def test_wrong_use_is_a_named_error(memory: Memory, new_url: NewUrl) -> None:
     with pytest.raises(InputError):
         memory.similar(" ")

@@ -134,6 +134,47 @@ def test_another_file_is_a_named_error(folder: Path, content: str) -> None:
     assert "\nhint: " in error
 
 
+def test_lines_of_a_file_mark_verdicts_and_the_wrong_ones_are_named(folder: Path) -> None:
+    check()
+    lines = [
+        '{"report": "report.json", "claim": "c1", "verdict": "right"}',
+        "",
+        '{"report": "report.json", "claim": "c9", "verdict": "right"}',
+        '{"claim": "c2", "verdict": "wrong", "actual": "supported", "comment": "SECRET"}',
+        '{"report": "gone.json", "claim": "c2", "verdict": "wrong"}',
+        '{"claim": "c2", "verdict": "SECRET", "report": "report.json"}',
+        '{"SECRET',
+        '{"report": "report.json", "claim": "c2", "verdict": "wrong", "actual": "unsupported"}',
+    ]
+    (folder / "marks.jsonl").write_text("\n".join(lines))
+    result = run("feedback", "mark-many", "marks.jsonl", "--json", code=1)
+    told = json.loads(result.stdout)
+    assert [(one["claim_id"], one["right"]) for one in told["marks"]] == [
+        ("c1", True),
+        ("c2", False),
+    ]
+    assert [one["line"] for one in told["refused"]] == [3, 4, 5, 6, 7]
+    assert all(f"error: line {n}: " in result.stderr for n in (3, 4, 5, 6, 7))
+    assert [one["claim_id"] for one in document("feedback", "list")["marks"]] == ["c1", "c2"]
+
+
+def test_a_file_of_ids_marks_them_all_alike(folder: Path) -> None:
+    check()
+    (folder / "ids.txt").write_text("c1\n\nc2\r\n")
+    given = ("ids.txt", "--report", "report.json", "--verdict", "right")
+    assert run("feedback", "mark-many", *given).stdout == "Kept 2 marks, refused 0 lines\n"
+    assert [one["right"] for one in document("feedback", "list")["marks"]] == [True, True]
+    again = run("feedback", "mark-many", "ids.txt", "--report", "report.json", code=1)
+    assert again.stderr.count("it names no verdict") == 2
+    assert len(document("feedback", "list")["marks"]) == 2
+
+
+def test_a_list_of_marks_that_cannot_be_read_is_wrong_use(folder: Path) -> None:
+    assert "there is no file gone" in run("feedback", "mark-many", "gone", code=2).stderr
+    (folder / "ids.txt").write_text(" ")
+    assert "is empty" in run("feedback", "mark-many", "ids.txt", code=2).stderr
+
+
 def test_a_mark_that_calibrate_cannot_use_says_so() -> None:
     report = check()
     report["backend"] = {"name": "openai", "model": "gone", "estimator": "logprobs"}

@@ -1879,7 +1879,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The format of the report. */
-                format?: "text" | "json" | "html" | "sarif" | "junit";
+                format?: "text" | "json" | "html" | "markdown" | "sarif" | "junit";
             };
             header?: never;
             path: {
@@ -1979,6 +1979,7 @@ export interface operations {
                         }[];
                     };
                     "text/html": string;
+                    "text/markdown": string;
                     "application/sarif+json": Record<string, never>;
                     "application/xml": string;
                 };
@@ -2225,7 +2226,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The format of the report. */
-                format?: "text" | "json" | "html" | "sarif" | "junit";
+                format?: "text" | "json" | "html" | "markdown" | "sarif" | "junit";
             };
             header?: never;
             path?: never;
@@ -2326,6 +2327,7 @@ export interface operations {
                         }[];
                     };
                     "text/html": string;
+                    "text/markdown": string;
                     "application/sarif+json": Record<string, never>;
                     "application/xml": string;
                 };

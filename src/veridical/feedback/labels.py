@@ -15,6 +15,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from veridical.core.hashing import short_hash
@@ -36,6 +37,7 @@ BY_PROBABILITY = frozenset(status for status, row in STATUS_TABLE.items() if row
 
 _FIELDS = {"report": "report_id", "claim": "claim_id"}
 """Names of fields by the name of their column."""
+_NAMED = 20  # claims in the hint of an error
 _NUMBERS = ("supported", "contradicted", "not_in_context", "low", "high", "estimator", "samples")
 
 
@@ -86,6 +88,34 @@ class FeedbackLabel:
         return asdict(self) | {"created": self.created.isoformat(), **numbers}
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedReport:
+    """Report read once for many marks: its document, its id, its claims by id.
+
+    `key` is that of the hashes of its claims.
+    """
+
+    document: Mapping[str, Any] = field(repr=False)
+    claims: Mapping[str, Mapping[str, Any]] = field(repr=False)
+    id: str
+    key: bytes = field(repr=False)
+    fingerprint: str | None
+
+
+def prepare_report(
+    report: Report | Mapping[str, Any], fingerprint: str | None = None
+) -> PreparedReport:
+    """Return a report for `Feedback.mark`; `InputError` if it is none."""
+    document, found = _document(report, fingerprint)
+    try:
+        claims = {claim["id"]: claim for claim in document["claims"]}
+        content = _content(document)
+    except (KeyError, TypeError, AttributeError):
+        raise _no_report() from None
+    key = sha256(b"claims of " + content.encode()).digest()
+    return PreparedReport(document, claims, short_hash(content), key, found)
+
+
 class Feedback:
     """Labels in a store; every method may raise `StoreError`."""
 
@@ -94,7 +124,7 @@ class Feedback:
 
     def mark(  # noqa: PLR0913 -- a keyword for each thing that may be said
         self,
-        report: Report | Mapping[str, Any],
+        report: Report | Mapping[str, Any] | PreparedReport,
         claim_id: str,
         *,
         right: bool,
@@ -104,14 +134,15 @@ class Feedback:
     ) -> FeedbackLabel:
         """Store whether the verdict on a claim was right, in place of an earlier label.
 
-        `report` may also be the document printed by `check --json`. `actual` is the correct
+        `report` may also be the document printed by `check --json`; for many marks it is prepared
+        once. `actual` is the correct
         status, `comment` the reason in words. `fingerprint` is that of the backend, for documents
         without it. `InputError` if there is no such report, claim or status, or if `right` and
         `actual` contradict each other.
         """
-        document, found = _document(report, fingerprint)
+        made = report if isinstance(report, PreparedReport) else prepare_report(report, fingerprint)
         try:
-            row = _row(document, _claim(document, claim_id), found)
+            row = _row(made, _claim(made.claims, claim_id))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, InputError):
                 raise
@@ -176,28 +207,25 @@ def _no_report() -> InputError:
     return InputError(msg, hint="veridical check --json prints one")
 
 
-def _claim(document: Mapping[str, Any], claim_id: str) -> Mapping[str, Any]:
-    claims: dict[str, Mapping[str, Any]] = {claim["id"]: claim for claim in document["claims"]}
+def _claim(claims: Mapping[str, Mapping[str, Any]], claim_id: str) -> Mapping[str, Any]:
     if claim_id not in claims:
         msg = f"the report has no claim {claim_id[:20]!r}"
-        raise InputError(msg, hint=f"It has {', '.join(claims) or 'none at all'}")
+        named = ", ".join([*islice(claims, _NAMED), *(["..."] if len(claims) > _NAMED else [])])
+        raise InputError(msg, hint=f"It has {named or 'none at all'}")
     return claims[claim_id]
 
 
-def _row(
-    document: Mapping[str, Any], claim: Mapping[str, Any], fingerprint: str | None
-) -> dict[str, Any]:
-    backend, policy = document["backend"], document["policy"]
-    key = sha256(b"claims of " + _content(document).encode()).digest()
+def _row(report: PreparedReport, claim: Mapping[str, Any]) -> dict[str, Any]:
+    backend, policy = report.document["backend"], report.document["policy"]
     row = {
         "created": datetime.now(UTC),
-        "report": report_id(document),
+        "report": report.id,
         "claim": claim["id"],
-        "claim_hash": short_hash(claim["text"], key),
+        "claim_hash": short_hash(claim["text"], report.key),
         "backend": backend["name"],
         "model": backend["model"],
         "estimator": backend["estimator"],
-        "fingerprint": fingerprint,
+        "fingerprint": report.fingerprint,
         "p1": _measured(claim["p1"]),
         "p0": _measured(claim["p0"]),
         "status": Status(claim["status"]).value,

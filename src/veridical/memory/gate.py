@@ -34,6 +34,7 @@ from veridical.memory.decision import (
 )
 from veridical.memory.values import Conflict, Verification
 from veridical.pipeline.judgement.contradictions import Pair, find_contradictions
+from veridical.store.tables import LONGEST_WAIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -255,4 +256,7 @@ def _retry_after(verdict: Verdict) -> float | None:
     waits = (
         each.retry_after_s for each in (verdict.p1, verdict.p0) if isinstance(each, Unmeasured)
     )
-    return next((wait for wait in waits if wait is not None), None)
+    asked = next((wait for wait in waits if wait is not None), None)
+    if asked is None:
+        return None
+    return min(asked, LONGEST_WAIT_S) if asked > 0 else 0.0  # NaN is no wait

@@ -119,14 +119,24 @@ class Semantic:
             return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
         if isinstance(found, Unmeasured):
             return found
-        vectors = np.asarray(found, dtype="<f4")
-        if vectors.ndim != 2 or len(vectors) != len(texts):  # noqa: PLR2004 -- texts by numbers
+        vectors = _as_vectors(found)
+        if vectors is None or len(vectors) != len(texts):
             return Unmeasured(UnmeasuredReason.MALFORMED_REPLY)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / np.where(lengths > 0, lengths, 1)).astype("<f4")
 
     async def _embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
         return await self._model.embed(texts)
+
+
+def _as_vectors(found: object) -> NDArray[np.float32] | None:
+    """Return the vectors of a reply, all of one length; None if they are none."""
+    try:
+        vectors = np.asarray(found, dtype="<f4")
+    except (TypeError, ValueError):  # of different lengths, or no numbers
+        return None
+    table = vectors.ndim == 2 and vectors.size > 0  # noqa: PLR2004 -- texts by numbers
+    return vectors if table and np.isfinite(vectors).all() else None
 
 
 def _failed(why: Unmeasured) -> BackendError:

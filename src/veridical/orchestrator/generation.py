@@ -105,7 +105,7 @@ async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> 
     written = await call(function, prompt, context=context)
     latency_ms = (perf_counter() - started) * 1000
     match written:
-        case Generated():
+        case Generated(text=str()):
             return _from_generated(written, latency_ms)
         case Unmeasured(reason=reason):
             msg = f"the text model gave no answer ({reason.value})"

@@ -7,7 +7,7 @@ import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from veridical.core.types import Source, ensure_text
 from veridical.errors import DocumentError, SourceError
@@ -17,8 +17,6 @@ from veridical.readers.records import SHAPES, NotRecords, Record, json_records, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import BinaryIO
-
-    Own: TypeAlias = Mapping[tuple[int, int] | None, str]
 
 STDIN = "-"
 MAX_BYTES = 256 * 1024 * 1024
@@ -42,6 +40,14 @@ class Documents:
 
     sources: tuple[Source, ...]
     notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How sources are read: files that are no evidence, each with the reason; pages or articles."""
+
+    own: Mapping[tuple[int, int] | None, str]
+    main_text: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +84,23 @@ def read_text(argument: str, what: str) -> str:
 
 
 def read_sources(
-    arguments: Sequence[str], *, checked: str = "", written: Iterable[Path] = ()
+    arguments: Sequence[str],
+    *,
+    checked: str = "",
+    written: Iterable[Path] = (),
+    main_text: bool = False,
 ) -> Documents:
     """Read every `[ID=]PATH`: a file, a folder, or "-" for standard input.
 
     The file that is `checked` and the reports that are `written` are no evidence: they are skipped
-    in a folder, and a `SourceError` if they are named.
+    in a folder, and a `SourceError` if they are named. With `main_text` an HTML page is its
+    article, without what stands around it.
     """
     if not arguments:
         msg = "there are no sources"
         raise SourceError(msg, hint="Name at least one with --source [ID=]PATH")
-    own = _own(checked, written)
-    items = [item for argument in arguments for item in _read_argument(argument, own)]
+    how = _Reading(_own(checked, written), main_text)
+    items = [item for argument in arguments for item in _read_argument(argument, how)]
     found = [item for item in items if isinstance(item, _Found)]
     notices = [item for item in items if isinstance(item, Notice)]
     notices += [Notice(item.path, item.remark) for item in found if item.remark]
@@ -103,7 +114,7 @@ def read_upload(data: bytes, name: str) -> Documents:
 
     A JSON document may hold several sources, with ids of their own. Errors do not name it.
     """
-    found = _convert(data, name, _name(name), place="the document")
+    found = _convert(data, name, _name(name), _Reading({}, main_text=False), place="the document")
     if isinstance(found, Notice):
         msg = f"{found.path} {found.reason}"
         raise DocumentError(msg, hint=SHAPES)
@@ -135,16 +146,16 @@ def shown(path: str | Path) -> str:
 # --- one argument ----------------------------------------------------------------------------
 
 
-def _read_argument(argument: str, own: Own) -> list[_Found | Notice]:
+def _read_argument(argument: str, how: _Reading) -> list[_Found | Notice]:
     source_id, path = _split_id(argument)
     if path != STDIN and _is_folder(path):
-        return _read_folder(Path(path), own, named=bool(source_id))
+        return _read_folder(Path(path), how, named=bool(source_id))
     place = "standard input" if path == STDIN else shown(path)
-    if reason := own.get(_identity(path)):
+    if reason := how.own.get(_identity(path)):
         msg = f"{place} is no source: {reason}"
         raise SourceError(msg, hint="Name what the answer was written from")
     data = _read(path, place)
-    found = _convert(data, path, source_id or _name(path), named=bool(source_id))
+    found = _convert(data, path, source_id or _name(path), how, named=bool(source_id))
     if isinstance(found, Notice):
         msg = f"{found.path} {found.reason}"
         raise DocumentError(msg, hint=SHAPES)
@@ -165,7 +176,7 @@ def _split_id(argument: str) -> tuple[str, str]:
     return source_id, path
 
 
-def _own(checked: str, written: Iterable[Path]) -> Own:
+def _own(checked: str, written: Iterable[Path]) -> Mapping[tuple[int, int] | None, str]:
     """Return the files that are no evidence, each with the reason."""
     reasons = {str(path): "the report is written there" for path in written}
     reasons |= {checked: "it is what is checked"} if checked else {}
@@ -202,14 +213,14 @@ def _name(path: str) -> str:
     return os.fsencode(Path(path).name).decode("utf-8", "replace") or path
 
 
-def _read_folder(folder: Path, own: Own, *, named: bool) -> list[_Found | Notice]:
+def _read_folder(folder: Path, how: _Reading, *, named: bool) -> list[_Found | Notice]:
     if named:
         msg = f"{shown(folder)} is a folder, and an id names one document"
         raise SourceError(msg, hint="Leave the id out: files get their path in the folder")
-    items = [_read_folder_file(path, folder, own) for path in _files(folder)]
+    items = [_read_folder_file(path, folder, how) for path in _files(folder)]
     if not any(isinstance(item, _Found) for item in items):
         msg = f"{shown(folder)} holds no document that can be read ({len(items)} files skipped)"
-        raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF or JSON files there")
+        raise DocumentError(msg, hint="Put text, Markdown, HTML, PDF, DOCX or JSON files there")
     return items
 
 
@@ -225,17 +236,17 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
-def _read_folder_file(path: Path, folder: Path, own: Own) -> _Found | Notice:
+def _read_folder_file(path: Path, folder: Path, how: _Reading) -> _Found | Notice:
     place = shown(path)
     if not path.is_file():
         return Notice(place, "skipped, not a regular file")
-    if reason := own.get(_identity(str(path))):
+    if reason := how.own.get(_identity(str(path))):
         return Notice(place, f"skipped, {reason}")
     data = _read(str(path), place)
     if reason := _unsupported(str(path), data):
         return Notice(place, f"skipped, {reason}")
     relative = os.fsencode(path.relative_to(folder)).decode("utf-8", "replace")
-    found = _convert(data, str(path), relative.replace(os.sep, "/"))
+    found = _convert(data, str(path), relative.replace(os.sep, "/"), how)
     return Notice(place, f"skipped, {found.reason}") if isinstance(found, Notice) else found
 
 
@@ -255,13 +266,19 @@ def _unsupported(path: str, data: bytes) -> str:
 # --- one document ----------------------------------------------------------------------------
 
 
-def _convert(
-    data: bytes, path: str, source_id: str, *, named: bool = False, place: str = ""
+def _convert(  # noqa: PLR0913 -- what is read, how, and the names that it has
+    data: bytes,
+    path: str,
+    source_id: str,
+    how: _Reading,
+    *,
+    named: bool = False,
+    place: str = "",
 ) -> _Found | Notice:
     place = place or ("standard input" if path == STDIN else shown(path))
     kind = format_of("" if path == STDIN else path, data)
     if kind not in {DocumentFormat.JSON, DocumentFormat.JSONL} or not data.strip():
-        plain = to_text(data, kind, place)
+        plain = to_text(data, kind, place, main_text=how.main_text)
         return _Found((Record(source_id, plain.text, place),), place, plain.remark)
     text = decode(data, place)
     records = (

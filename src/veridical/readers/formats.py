@@ -93,8 +93,11 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
     return DocumentFormat.TEXT if suffix else _sniff_json(data)
 
 
-def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
-    """Convert one document to text; raise `DocumentError` that names `place` if it holds none."""
+def to_text(data: bytes, kind: DocumentFormat, place: str, *, main_text: bool = False) -> Plain:
+    """Convert one document to text; raise `DocumentError` that names `place` if it holds none.
+
+    With `main_text` the text of an HTML page is that of its article.
+    """
     if not data.strip():
         msg = f"{place} is empty"
         raise DocumentError(msg, hint="Give it some text; an empty source can be left out")
@@ -105,7 +108,11 @@ def to_text(data: bytes, kind: DocumentFormat, place: str) -> Plain:
 
         return docx_to_text(data, place)
     text = decode(data, place, html=kind is DocumentFormat.HTML)
-    if kind is DocumentFormat.HTML:
+    if kind is DocumentFormat.HTML and main_text:
+        from veridical.readers.article import article_to_text
+
+        text = article_to_text(text, place)
+    elif kind is DocumentFormat.HTML:
         from veridical.readers.html import html_to_text
 
         text = html_to_text(text)

@@ -46,6 +46,8 @@ _PLAIN = {
     "SQLITE_NOTADB": "the store's file is no database",
     "SQLITE_READONLY": "the store's file cannot be written",
     "SQLITE_FULL": "there is no room left for the store's file",
+    "SQLITE_CORRUPT": "the store's file is damaged",
+    "UnicodeDecodeError": "the store's file is damaged",
 }
 _LOCKED = frozenset(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_BUSY_SNAPSHOT", "55P03"))
 """Error codes for a lock held by another program: of SQLite, and of PostgreSQL."""
@@ -322,7 +324,8 @@ def _translated() -> Iterator[None]:
     """Turn errors of the database into ours; their own text may hold hosts and users."""
     try:
         yield
-    except SQLAlchemyError as error:
+    # The driver cannot decode its own message about a damaged schema.
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
         cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
         kind = _kind(cause)
         if kind.rpartition(" ")[2] in _LOCKED:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sqlalchemy import and_, case, delete, func, insert, or_, select, update
 
 from veridical.store.job_tables import OPEN, job_rows, jobs
-from veridical.store.tables import clock, fetched
+from veridical.store.tables import clock, fetched, has_passed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -186,11 +186,13 @@ class JobTables:
     def claim_webhook(self, lease_s: float) -> Row | None:
         """Return a job whose end is to be told, due again in so many seconds; or None."""
         with self._store.read() as connection:
-            due = select(jobs.c.id).where(jobs.c.webhook_due <= clock(connection))
+            due = select(jobs.c.id).where(has_passed(jobs.c.webhook_due, clock(connection)))
             if connection.scalar(due.limit(1)) is None:
                 return None
         with self._store.write() as connection:
-            due = select(jobs.c.id, jobs.c.project).where(jobs.c.webhook_due <= clock(connection))
+            due = select(jobs.c.id, jobs.c.project).where(
+                has_passed(jobs.c.webhook_due, clock(connection))
+            )
             found = connection.execute(due.limit(1).with_for_update(skip_locked=True)).first()
             if found is None:
                 return None
@@ -215,7 +217,8 @@ def _at(place: Place) -> ColumnElement[bool]:
 
 def _free(connection: Connection) -> Any:  # noqa: ANN401 -- a select of three columns has a long type
     now = clock(connection)
-    unclaimed = or_(job_rows.c.claimed_until.is_(None), job_rows.c.claimed_until <= now)
+    until = job_rows.c.claimed_until
+    unclaimed = or_(until.is_(None), has_passed(until, now))
     wanted = select(job_rows.c.job, job_rows.c.number, job_rows.c.attempts, job_rows.c.request)
     return wanted.where(OPEN, unclaimed).order_by(job_rows.c.number, job_rows.c.job)
 

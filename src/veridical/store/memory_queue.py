@@ -19,7 +19,7 @@ from veridical.store.memory_tables import (
     rejections,
 )
 from veridical.store.projects import delete_of, update_of
-from veridical.store.tables import fetched
+from veridical.store.tables import LONGEST_WAIT_S, fetched, has_passed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,10 +77,11 @@ class MemoryQueue:
         With `early_before` also a fact that is not due or was given up, unless it was tried since
         then.
         """
-        free = or_(queue.c.claimed_until.is_(None), queue.c.claimed_until <= now)
-        ready = and_(queue.c.due <= now, queue.c.given_up.is_(False))
+        free = or_(queue.c.claimed_until.is_(None), has_passed(queue.c.claimed_until, now))
+        ready = and_(has_passed(queue.c.due, now), queue.c.given_up.is_(False))
         if early_before is not None:
-            ready = and_(or_(queue.c.tried.is_(None), queue.c.tried < early_before))
+            tried, ahead = queue.c.tried, now + LONGEST_WAIT_S
+            ready = or_(tried.is_(None), tried < early_before, tried > ahead)
         wanted = select(queue.c.fact).where(free, ready).order_by(queue.c.due, queue.c.fact)
         with self._store.read() as connection:  # a reader at this moment locks nobody out
             if connection.scalar(wanted.limit(1)) is None:

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import case, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from veridical.store.tables import clock, rates
+from veridical.store.tables import clock, has_passed, rates
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement
-
     from veridical.store.database import Store
 
 
@@ -35,7 +33,8 @@ class RateTable:
         with self._store.write() as connection:
             now = clock(connection)
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            until = _later(rates.c.full_until, now) + turn_s
+            full = rates.c.full_until
+            until = case((has_passed(full, now), now), else_=full) + turn_s
             taken = dialect.insert(rates).values(key=key, full_until=now + turn_s)
             taken = taken.on_conflict_do_update(
                 index_elements=[rates.c.key],
@@ -46,7 +45,3 @@ class RateTable:
                 return 0.0
             wait = select(rates.c.full_until + turn_s - ahead_s - now).where(rates.c.key == key)
             return max(0.0, connection.scalar(wait) or 0.0)
-
-
-def _later(one: ColumnElement[float], other: ColumnElement[float]) -> ColumnElement[float]:
-    return case((one > other, one), else_=other)

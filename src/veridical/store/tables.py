@@ -19,6 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
     func,
     literal,
+    or_,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -102,6 +103,18 @@ def clock(connection: Connection) -> ColumnElement[Any]:
     if connection.dialect.name == "postgresql":
         return func.extract("epoch", func.clock_timestamp())
     return (func.julianday("now") - literal(2_440_587.5)) * literal(86_400.0)
+
+
+LONGEST_WAIT_S = 86_400.0
+"""Seconds in which every claim ends, and every wait."""
+
+
+def has_passed(moment: ColumnElement[Any], now: Any) -> ColumnElement[bool]:  # noqa: ANN401 -- a number, or a clock
+    """Return whether a stored time has passed.
+
+    One that is further off than any wait was written by a clock that was ahead: it has passed, too.
+    """
+    return or_(moment <= now, moment > now + LONGEST_WAIT_S)
 
 
 def fetched(connection: Connection, query: Select[Any]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 import anyio
 import anyio.to_thread
 
+from veridical.core.cancellation import remaining
 from veridical.core.measurements import (
     BilledFailure,
     Measurement,
@@ -23,6 +25,7 @@ from veridical.core.measurements import (
 )
 from veridical.pipeline.evidence import join_passages
 from veridical.pipeline.inference.wrappers.base import safe_estimate
+from veridical.pipeline.inference.wrappers.deadline import run_within
 from veridical.pipeline.judgement import PooledEstimate, decides, pool_passages
 from veridical.verification.worker_threads import in_worker_thread
 
@@ -58,6 +61,7 @@ Context: TypeAlias = tuple[str, "tuple[Passage, ...] | None"]
 
 _NOT_ASKED = Unmeasured(UnmeasuredReason.DISABLED, "not an assertion")
 _LATE = Unmeasured(UnmeasuredReason.TIMEOUT, "no time to look for its evidence")
+_UNANSWERED = Unmeasured(UnmeasuredReason.TIMEOUT, "no answer within the deadline of the check")
 
 
 class Progress(Protocol):
@@ -187,11 +191,23 @@ class ClaimScorer:
 
     async def _in_my_turn(self, batch: Sequence[tuple[_Item, Query]]) -> Sequence[Measurement]:
         async with self._turns:
-            asked = [query for _, query in batch]
-            measured = await safe_estimate(self._backend, asked, failed)
+            measured = await self._answers([query for _, query in batch])
         self.measured += measured
         self._tell()
         return measured
+
+    async def _answers(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+        """Return the backend's answers, those in time for the deadline of the work around."""
+        left = remaining()
+        if left == math.inf:
+            return await safe_estimate(self._backend, queries, failed)
+        found: list[Measurement] = [_UNANSWERED] * len(queries)
+
+        async def ask() -> None:
+            found[:] = await safe_estimate(self._backend, queries, failed)
+
+        await run_within(left, ask())
+        return list(found)
 
     def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         whole = self._backend.info.reads is Reads.WHOLE

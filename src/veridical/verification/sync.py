@@ -80,6 +80,21 @@ class SyncVerifier:
         call = partial(self._verifier.verify, claim, sources, question, cites=cites, policy=policy)
         return self._running().run(call)
 
+    def check_claim(
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        policy: Policy | None = None,
+    ) -> Report:
+        """Return the result of `Verifier.check_claim`."""
+        call = partial(
+            self._verifier.check_claim, claim, sources, question, cites=cites, policy=policy
+        )
+        return self._running().run(call)
+
     def check_many(
         self, cases: Iterable[Case], *, policy: Policy | None = None
     ) -> list[CheckResult]:

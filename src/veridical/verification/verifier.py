@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
+    from veridical.core.assessment import Summary
     from veridical.core.limits import Limits
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
@@ -168,19 +169,11 @@ class Verifier:
             await asyncio.sleep(0)
         watch.stage("inference")
         await in_worker_thread(partial(self._log, verdicts))
-        latency_ms = (perf_counter() - started) * 1000
         return Report(
             answer=answer,
             sources=texts,
             claims=tuple(verdicts),
-            summary=summarise(
-                verdicts,
-                asker.measured,
-                sentences=claims.sentences,
-                latency_ms=latency_ms,
-                extraction=claims.extraction,
-                certainty=self._backend.info.certainty,
-            ),
+            summary=self._summary(verdicts, claims, asker, started),
             policy=rules,
             backend=self._backend.info,
             question=question,
@@ -204,6 +197,23 @@ class Verifier:
         exist is a phantom citation. Of its evidence, the sources to be `always_read` are read even
         where others are nearer. Errors are those of `check`.
         """
+        report = await self.check_claim(
+            claim, sources, question, cites=cites, always_read=always_read, policy=policy
+        )
+        return report.claims[0]
+
+    async def check_claim(  # noqa: PLR0913 -- the arguments of `verify`
+        self,
+        claim: str,
+        sources: Sources,
+        question: str | None = None,
+        *,
+        cites: Sequence[str] = (),
+        always_read: Collection[str] = (),
+        policy: Policy | None = None,
+    ) -> Report:
+        """Return the report on one claim, taken as it stands: its verdict is that of `verify`."""
+        started = perf_counter()
         texts = self._preparation.accepted(claim, "the claim", sources, question)
         rules = (policy or self._policy).resolved(self._backend.info)
         taken = replace(
@@ -215,9 +225,29 @@ class Verifier:
         verdicts = await self._first_look(found.claims, texts, rules, asker)
         verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
         stage = RuleStage(binder, texts, rules, asker)
-        (verdict,) = await self._by_rule(stage, verdicts, found.claims)
-        self._log([verdict])
-        return verdict
+        verdicts = await self._by_rule(stage, verdicts, found.claims)
+        self._log(verdicts)
+        return Report(
+            answer=claim,
+            sources=texts,
+            claims=tuple(verdicts),
+            summary=self._summary(verdicts, one, asker, started),
+            policy=rules,
+            backend=self._backend.info,
+            question=question,
+        )
+
+    def _summary(
+        self, verdicts: Sequence[Verdict], claims: ClaimSet, asker: ClaimScorer, started: float
+    ) -> Summary:
+        return summarise(
+            verdicts,
+            asker.measured,
+            sentences=claims.sentences,
+            latency_ms=(perf_counter() - started) * 1000,
+            extraction=claims.extraction,
+            certainty=self._backend.info.certainty,
+        )
 
     def _log(self, verdicts: Iterable[Verdict]) -> None:
         """Log the flagged claims, by id, hash and rule, and the reasons for unmeasured ones."""

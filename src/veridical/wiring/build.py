@@ -145,7 +145,7 @@ def build_text_model(
     block = _block(settings, name, spec)
     options = _options(block, spec.options)
     if spec.priced:
-        options["price"] = _priced(settings, spec, lambda: created.info.model)
+        options["price"] = _priced(settings, spec, lambda: created)
     options["timeout_s"] = settings.extraction.timeout_s if timeout_s is None else timeout_s
     created = spec.create(of or None, threads=settings.threads, **options)
     return _wrapped_text_model(settings, spec, block, created)
@@ -182,7 +182,7 @@ def _create(
     if spec.sampled and threshold is not None and 0 < threshold < 1:
         options["threshold"] = threshold
     if spec.priced:
-        options["price"] = _priced(settings, spec, lambda: created.info.model)
+        options["price"] = _priced(settings, spec, lambda: created)
     created = spec.create(model, threads=settings.threads, **options)
     return created
 
@@ -200,18 +200,27 @@ def _installed(group: str, what: str, name: str, *others: str) -> EntryPoint:
 
 
 def _priced(
-    settings: Settings, spec: BackendSpec | TextModelSpec, model: Callable[[], str]
+    settings: Settings, spec: BackendSpec | TextModelSpec, asked: Callable[[], Backend | TextModel]
 ) -> Callable[[Usage], float | None]:
     """Return the cost of a request, by the model's full name, which only the model knows.
 
-    `haiku` has no price.
+    `haiku` has no price. A model that is in no table may be in the list of an installed package.
     """
-    from veridical.pipeline.inference.prices import cost_usd
+    from veridical.pipeline.inference.listed_prices import address_of, listed_cost_usd
+    from veridical.pipeline.inference.prices import price_of
 
     if spec.in_process:
         return lambda _: 0.0
     table = prices(settings)
-    return lambda usage: cost_usd(model(), usage, table)
+
+    def cost(usage: Usage) -> float | None:
+        model = asked()
+        price = price_of(model.info.model, table)
+        if price is not None:
+            return price.cost_usd(usage)
+        return listed_cost_usd(model.info.model, usage, address_of(model))
+
+    return cost
 
 
 def _block(
@@ -295,7 +304,7 @@ def _paid(
     """Return the inputs of a budget: the price of a request, and the bound on its usage."""
     from veridical.pipeline.inference.prices import dearest, usage_bound
 
-    price = dearest(_priced(settings, spec, lambda: asked.info.model))
+    price = dearest(_priced(settings, spec, lambda: asked))
     return {"price": price, "most": lambda: usage_bound(asked)}
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 from veridical.core.measurements import Estimate, Query, Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Status
 from veridical.errors import InputError
-from veridical.feedback.labels import BY_PROBABILITY, Feedback, report_id, to_document
+from veridical.feedback.labels import (
+    BY_PROBABILITY,
+    Feedback,
+    prepare_report,
+    report_id,
+    to_document,
+)
 from veridical.pipeline.reports import Report
 from veridical.store import Store
 from veridical.testing import FakeBackend, fake_estimate
@@ -89,6 +96,27 @@ def test_the_document_of_a_report_is_as_good_as_the_report(
     document = json.loads(report.to_json())
     second = feedback.mark(document, "c1", right=True, fingerprint="fake")
     assert first.to_dict() | {"created": 0} == second.to_dict() | {"created": 0}
+
+
+def test_a_report_prepared_for_many_marks_is_as_good_as_the_report(
+    report: Report, feedback: Feedback
+) -> None:
+    ready = prepare_report(report)
+    for verdict in report.claims:
+        made = feedback.mark(ready, verdict.claim.id, right=True)
+        again = feedback.mark(report, verdict.claim.id, right=True)
+        assert replace(again, created=made.created) == made
+    assert len(feedback.list(report)) == len(report.claims)
+
+
+def test_an_unknown_claim_of_a_long_report_names_a_few(feedback: Feedback) -> None:
+    document = check().to_dict()
+    one = document["claims"][0]
+    document["claims"] = [one | {"id": f"c{number}"} for number in range(1000)]
+    with pytest.raises(InputError) as caught:
+        feedback.mark(document, "x", right=True)
+    assert caught.value.hint.startswith("It has c0, c1, ")
+    assert caught.value.hint.endswith("c19, ...")
 
 
 def test_a_document_that_names_no_fingerprint_leaves_it_unknown(

@@ -286,6 +286,24 @@ def test_reports_are_written_to_files(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_an_answer_may_stand_on_the_command_line(
+    verifier: type[FakeVerifier], folder: Path
+) -> None:
+    result = run("check", "--text", "It is here.", "-s", "S1=doc.md", "--sarif", "r.sarif")
+    assert result.exit_code == 0
+    assert "It is here." in result.stdout
+    assert verifier.calls[0]["sources"] == (Source("S1", "SECRET was here.", "doc.md"),)
+    assert json.loads((folder / "r.sarif").read_text())
+
+
+def test_one_claim_is_taken_as_it_stands() -> None:
+    result = run("check", "--claim", "Is it SECRET? It was here.", "-s", "S1=doc.md", "--json")
+    assert result.exit_code in {0, 1, 3}
+    (claim,) = json.loads(result.stdout)["claims"]
+    assert claim["text"] == "Is it SECRET? It was here."
+    assert claim["span"] == {"start": 0, "end": 26}
+
+
 # --- check: errors ---------------------------------------------------------------------------
 
 
@@ -305,6 +323,13 @@ def test_reports_are_written_to_files(folder: Path) -> None:
         ((*CHECK, "--support-threshold", "nan"), "--support-threshold: must be a number from 0"),
         ((*CHECK, "--contradiction-threshold", "2"), "--contradiction-threshold: must be"),
         ((*CHECK, "--question", " "), "--question is empty"),
+        (("check", "-s", "doc.md"), "the answer is given in 0 ways"),
+        ((*CHECK, "--text", "SECRET"), "the answer is given in 2 ways"),
+        ((*CHECK, "--claim", "SECRET"), "the answer is given in 2 ways"),
+        (("check", "--text", "a", "--claim", "b", "-s", "doc.md"), "given in 2 ways"),
+        (("check", "--text", " ", "-s", "doc.md"), "--text is empty"),
+        (("check", "--claim", "", "-s", "doc.md"), "--claim is empty"),
+        (("check", "", "-s", "doc.md"), "error: "),
         ((*CHECK, "--backend", "nope"), "no backend named 'nope'"),
         ((*CHECK, "--config", "gone.yaml"), "cannot read the configuration file gone.yaml"),
         ((*CHECK, "--html", "gone/r.html"), "there is no folder"),

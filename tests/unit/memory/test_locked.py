@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from time import perf_counter
 
 import pytest
 
-from veridical.core.measurements import Measurement, Query
+from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import StoreLockedError
 from veridical.memory import FactState, Memory, MemoryGate
 from veridical.memory.waiting import STORE_LOCKED
@@ -205,8 +206,6 @@ def test_threads_that_remember_the_same_fact_store_it_once(new_memory: NewMemory
 def test_a_rate_limit_is_queued_and_no_timeout_however_short_the_wait(
     tmp_path: Path, retry_after_s: float
 ) -> None:
-    from veridical.core.measurements import Unmeasured, UnmeasuredReason
-
     def limited(_: Query) -> Measurement:
         return Unmeasured(UnmeasuredReason.RATE_LIMITED, retry_after_s=retry_after_s)
 
@@ -222,9 +221,20 @@ def test_a_rate_limit_is_queued_and_no_timeout_however_short_the_wait(
         assert done.fact.state is FactState.QUEUED
 
 
-def test_a_rate_limit_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
-    from veridical.core.measurements import Unmeasured, UnmeasuredReason
+@pytest.mark.parametrize("retry_after_s", [math.inf, math.nan, 1e18, -5.0])
+def test_a_wait_that_makes_no_sense_hides_no_fact(tmp_path: Path, retry_after_s: float) -> None:
+    told = Unmeasured(UnmeasuredReason.RATE_LIMITED, retry_after_s=retry_after_s)
+    backend = FakeBackend(lambda _: told)
+    gate = MemoryGate(Verifier(backend), backend, timeout_s=3.0)
+    with Memory(f"sqlite:///{tmp_path}/memory.db", gate) as memory:
+        done = memory.remember("It holds.", EVIDENCE)
+        (waits,) = memory.pending()
+        assert waits.fact_id == (done.fact and done.fact.id)
+        assert memory.verify_pending(early=True).retried == 1
+        assert len(memory.pending()) == 1
 
+
+def test_a_rate_limit_that_ends_in_time_is_waited_for(tmp_path: Path) -> None:
     asked: list[Query] = []
 
     def limited_once(query: Query) -> Measurement:

@@ -691,9 +691,13 @@ def test_a_failure_of_the_first_generate_is_the_callers(
     assert caught.value is error
 
 
-def test_what_is_no_text_is_a_named_error(bridge: ModuleType) -> None:
-    with pytest.raises(TextError, match="not int"):
-        bridge.process(Orchestrator(bridge.Script([5]), bridge.verifier()))
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [(5, "int"), (Generated(None, "m"), "Generated")],  # type: ignore[arg-type]
+)
+def test_what_is_no_text_is_a_named_error(bridge: ModuleType, written: object, kind: str) -> None:
+    with pytest.raises(TextError, match=f"not {kind}"):
+        bridge.process(Orchestrator(bridge.Script([written]), bridge.verifier()))
 
 
 @pytest.mark.parametrize("where", ["generate", "check", "ask", "retry"])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from io import BytesIO
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
 from veridical.errors import DocumentError, MissingExtraError
 from veridical.readers import docx
+from veridical.readers.documents import read_sources
 from veridical.readers.formats import DocumentFormat, format_of, to_text
 
 pytest.importorskip("mammoth")
@@ -46,6 +48,13 @@ def test_paragraphs_and_tables_are_lines() -> None:
     data = document(paragraph("It opened in 1998.") + f"<w:tbl>{row}</w:tbl>")
     assert format_of("upload", data) is DocumentFormat.DOCX
     assert to_text(data, DocumentFormat.DOCX, "x").text == "It opened in 1998.\n\nLanes | 8"
+
+
+def test_a_docx_is_a_source_by_its_name_and_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "notice.docx").write_bytes(document(paragraph("It opened in 1998.")))
+    for named in (str(tmp_path / "notice.docx"), str(tmp_path)):
+        (source,) = read_sources([named]).sources
+        assert (source.id, source.text) == ("notice.docx", "It opened in 1998.")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from veridical.core.measurements import Estimate, Measurement, Query, Reads
+from veridical.core.cancellation import cancellable
+from veridical.core.measurements import (
+    Estimate,
+    Measurement,
+    Query,
+    Reads,
+    Unmeasured,
+    UnmeasuredReason,
+)
 from veridical.core.policy import Policy
 from veridical.core.sources import as_sources
 from veridical.core.types import FURTHER, Passage, SourceSpan, Span
@@ -132,3 +141,21 @@ def test_what_is_further_off_does_not_oppose_a_claim() -> None:
     (reading,) = anyio.run(partial(ClaimScorer(backend, {}, None, None).read, asked, SHORT))
     assert reading.measurement == fake_estimate(0.4, 0.1)
     assert reading.unread == ()
+
+
+@pytest.mark.spec("SPEC-08.43")
+def test_a_backend_that_hangs_is_given_up_at_the_deadline_around_the_check() -> None:
+    class Hanging(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            await anyio.sleep(0.0 if queries[0].claim == "0" else 60.0)
+            return await super().estimate(queries)
+
+    backend = Hanging(lambda _: fake_estimate(0.9))
+    asker = ClaimScorer(backend, {}, None, None, batch_size=1)
+    asked = contexts([[(0.9, 0.0)], [(0.9, 0.0)]])
+    with cancellable(0.2):
+        found = anyio.run(asker.read, asked, SHORT)
+    assert found[0].measurement == fake_estimate(0.9)
+    late = found[1].measurement
+    assert isinstance(late, Unmeasured)
+    assert late.reason is UnmeasuredReason.TIMEOUT

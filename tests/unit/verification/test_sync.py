@@ -43,6 +43,15 @@ def test_it_may_be_used_from_many_threads() -> None:
     assert [report.answer for report in reports] == answers
 
 
+def test_the_report_on_a_claim_holds_the_verdict_on_it() -> None:
+    claim = "The bridge opened. It is in use."
+    with blocking() as verifier:
+        report, verdict = verifier.check_claim(claim, SOURCES), verifier.verify(claim, SOURCES)
+    assert report.claims == (verdict,)
+    assert (report.answer, report.summary.claims_checked) == (claim, 1)
+    assert report.backend.name == "fake"
+
+
 def test_errors_come_back_as_they_are() -> None:
     with blocking() as verifier, pytest.raises(TextError):
         verifier.check("", SOURCES)

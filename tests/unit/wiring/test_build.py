@@ -23,6 +23,7 @@ from veridical.pipeline.inference.decisions import RequestLimits
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
 from veridical.pipeline.inference.gguf import Gguf
 from veridical.pipeline.inference.gguf_text import GgufText
+from veridical.pipeline.inference.listed_prices import address_of
 from veridical.pipeline.inference.openai_chat import OpenAIChat
 from veridical.pipeline.inference.openai_decisions import OpenAIDecisions
 from veridical.pipeline.inference.openai_text import OpenAIText
@@ -264,6 +265,20 @@ def test_a_price_file_wins_for_a_default_model_too(tmp_path: Path) -> None:
 
 def test_a_price_that_is_unknown_is_none() -> None:
     assert inside(build_backend(settings(), "openai:nobody"))._price(Usage(1, 1)) is None
+
+
+def test_a_model_in_no_table_has_the_price_of_the_list_at_its_own_service(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("genai_prices")
+    listed = inside(build_backend(settings(openai={"api_key": "k"}), "openai:gpt-4o"))
+    assert 0 < listed._price(Usage(1_000, 100)) < 1
+    local = build_backend(settings(openai={"base_url": "http://127.0.0.1:9/v1"}), "openai:gpt-4o")
+    assert inside(local)._price(Usage(1_000, 100)) is None
+    assert address_of(local) == "http://127.0.0.1:9/v1/"
+    (tmp_path / "prices.yaml").write_text("gpt-4o: {input: 7.0, output: 9.0}\n")
+    own = settings(prices=str(tmp_path / "prices.yaml"))
+    assert inside(build_backend(own, "openai:gpt-4o"))._price(Usage(1_000_000, 0)) == 7.0
 
 
 # --- text models -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from veridical.interfaces.cli import (
     evaluate,
     extract,
     feedback,
+    feedback_many,
     init,
     keys,
     mcp,
@@ -24,6 +25,7 @@ from veridical.interfaces.cli import (
     quotes,
     repl,
     serve,
+    show,
     traces,
     trajectory,
 )
@@ -37,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("check", epilog=check.EXAMPLES)(check.check)
+app.command("show", epilog=show.EXAMPLES)(show.show)
 app.command("batch", epilog=batch.EXAMPLES)(batch.batch)
 app.command("eval", epilog=evaluate.EXAMPLES)(evaluate.evaluate)
 app.command("extract", epilog=extract.EXAMPLES)(extract.extract)
@@ -49,6 +52,7 @@ app.command("mcp", epilog=mcp.EXAMPLES)(mcp.mcp)
 app.command("trajectory", epilog=trajectory.EXAMPLES)(trajectory.trajectory)
 app.command("init", epilog=init.EXAMPLES)(init.init)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.doctor)
+feedback.app.command("mark-many", epilog=feedback_many.EXAMPLES)(feedback_many.mark_many)
 app.add_typer(feedback.app, name="feedback", help="Mark verdicts as right or wrong.")
 app.add_typer(memory.app, name="memory", help="Store facts that their evidence supports.")
 app.add_typer(models.app, name="models", help="Download and check public verifiers.")

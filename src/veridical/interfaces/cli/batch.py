@@ -15,6 +15,7 @@ import typer
 from veridical.errors import ConfigurationError
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported
+from veridical.interfaces.cli.provider_batch import asked_once, ensure_batchable, run_at_provider
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,13 +41,14 @@ Examples:
   veridical batch answers.jsonl checked/ --dry-run
   veridical batch answers.jsonl checked/ --sample 0.1 --stop-share 0.05
   veridical batch answers.parquet claims/ --per-claim --json
+  veridical batch answers.jsonl checked/ --backend openai:gpt-4.1 --provider-batch
 
 \b
 Exit codes:
   0  nothing is left to do, or the flagged share is decided
   1  rows are left: they have an error, or the limit was reached
   2  wrong use or configuration, unreadable files, or ids that come twice
-  3  the backend cannot start
+  3  the backend cannot start, or the provider of batches refuses
 
 The same command again goes on: rows with a result are not checked again, rows
 with an error are, and the input may have grown.
@@ -101,6 +103,13 @@ Processes = Annotated[
         "processor, or this process where a service is asked).",
     ),
 ]
+ProviderBatch = Annotated[
+    bool,
+    typer.Option(
+        "--provider-batch",
+        help="Send requests in batches that OpenAI or Azure answers within a day, at half price.",
+    ),
+]
 Backend = options.Backend
 Json = options.Json
 Quiet = options.Quiet
@@ -120,6 +129,7 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     dry_run: DryRun = False,
     engine: EngineName = "local",
     processes: Processes = None,
+    provider_batch: ProviderBatch = False,
     backend: Backend = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -128,13 +138,15 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     """Check the rows of INPUT, and write the results to the folder OUTPUT."""
     from veridical.batch.inputs import find_files
     from veridical.batch.output import OutputFolder
+    from veridical.batch.provider import PRICE_SHARE
     from veridical.batch.running import BatchJob, run_batch
     from veridical.batch.survey import Selection
     from veridical.settings import Settings
     from veridical.wiring.build import build_backend
 
     settings = Settings.load(config, backend=backend)
-    built = build_backend(settings, settings.backend)
+    asking = asked_once(settings) if provider_batch else settings
+    built = build_backend(asking, settings.backend)
     selection = Selection(tuple(find_files(inputs, output)), sample, seed)
     identity = _identity(settings, built, selection, per_claim=per_claim)
     job = BatchJob(selection, OutputFolder(output), identity, per_claim, limit, stop_share)
@@ -142,12 +154,19 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     new_engine = partial(_engine, settings, built, workers, per_claim)
     if engine == "ray":
         new_engine = partial(_ray_engine, settings, built, processes, per_claim)
+    if provider_batch:
+        ensure_batchable(settings, job, built, engine)
     if dry_run:
         found = _estimated(job, settings, built, workers)
+        if provider_batch and found.cost_usd is not None:
+            found.cost_usd *= PRICE_SHARE
         _print(found.body(), _estimate_lines(found), json=json, quiet=quiet)
         raise typer.Exit(DONE)
-    with _progress(wanted=not (quiet or json)) as progress:
-        run = run_batch(job, new_engine, progress)
+    if provider_batch:
+        run = run_at_provider(settings, job, built, tell=_teller(wanted=not quiet))
+    else:
+        with _progress(wanted=not (quiet or json)) as progress:
+            run = run_batch(job, new_engine, progress)
     _print(run.body(), _run_lines(job, run), json=json, quiet=quiet)
     raise typer.Exit(DONE if run.complete else LEFT)
 
@@ -241,14 +260,17 @@ def _time(found: BatchEstimate, settings: Settings, processes: int) -> None:
 
 
 def _cost(found: BatchEstimate, settings: Settings, built: BackendPort) -> float | None:
-    from veridical.pipeline.inference.prices import price_of
+    from veridical.pipeline.inference.listed_prices import address_of, listed_cost_usd
+    from veridical.pipeline.inference.prices import Usage, price_of
     from veridical.wiring.build import prices
 
     price = price_of(built.info.model, prices(settings))
-    if price is None:
-        return None
     # A word of output for each query.
-    return (found.tokens * price.input + found.queries * price.output) / 1e6
+    if price is not None:
+        return (found.tokens * price.input + found.queries * price.output) / 1e6
+    one = Usage(round(found.tokens / max(found.queries, 1)), 1)
+    listed = listed_cost_usd(built.info.model, one, address_of(built))
+    return None if listed is None else listed * found.queries
 
 
 # --- output ----------------------------------------------------------------------------------
@@ -269,6 +291,11 @@ def _progress(*, wanted: bool) -> Iterator[Callable[[BatchRun], None] | None]:
         yield lambda run: bar.update(
             task, completed=run.totals.rows, total=run.rows, rate=_rate(run)
         )
+
+
+def _teller(*, wanted: bool) -> Callable[[str], None]:
+    """Return a callback that writes a line of progress to stderr."""
+    return partial(print, file=sys.stderr, flush=True) if wanted else lambda _: None
 
 
 def _rate(run: BatchRun) -> str:

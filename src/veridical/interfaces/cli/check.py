@@ -12,6 +12,7 @@ import typer
 from veridical.core.assessment import Outcome
 from veridical.core.types import ensure_text
 from veridical.core.verdicts import Status
+from veridical.errors import ConfigurationError
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
 from veridical.interfaces.cli.report_files import ReportFiles, takes_report_files
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 
     from veridical.core.types import Source
     from veridical.pipeline.reports import Report
-    from veridical.readers.documents import Notice
+    from veridical.readers.documents import Documents, Notice
     from veridical.settings import Settings
 
 CLEAN, FAILED, UNKNOWN = 0, 1, 3
 NOTICES_SHOWN = 5
+STDIN = "-"
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,9}")
 EXAMPLES = """\b
 Examples:
@@ -35,6 +37,8 @@ Examples:
   veridical check answer.md --source chunks.jsonl --windows all --quiet
   veridical check answer.md --source docs/ --mode critical_only --max-claims 20
   veridical check answer.md --source docs/ --fail-on any
+  veridical check --text "It has six lanes [S1]." --source S1=notice.docx
+  veridical check --claim "It has six lanes." --source article.html --main-text
 
 \b
 Exit codes:
@@ -45,7 +49,18 @@ Exit codes:
 """
 
 Answer = Annotated[
-    str, typer.Argument(metavar="ANSWER", help="The answer: a file, or - for stdin.")
+    str | None, typer.Argument(metavar="ANSWER", help="The answer: a file, or - for stdin.")
+]
+Text = Annotated[
+    str | None, typer.Option("--text", metavar="TEXT", help="The answer itself, not a file.")
+]
+OneClaim = Annotated[
+    str | None,
+    typer.Option(
+        "--claim",
+        metavar="TEXT",
+        help="One claim, taken as it stands: checked in place of an answer.",
+    ),
 ]
 Sources = Annotated[
     list[str],
@@ -53,9 +68,13 @@ Sources = Annotated[
         "--source",
         "-s",
         metavar="[ID=]PATH",
-        help="Evidence, citable by ID: text, Markdown, HTML, PDF, or JSON(L) of {id, text}; "
-        "a file, a folder, or - for stdin. May be given several times.",
+        help="Evidence, citable by ID: text, Markdown, HTML, PDF, DOCX, or JSON(L) of "
+        "{id, text}; a file, a folder, or - for stdin. May be given several times.",
     ),
+]
+MainText = Annotated[
+    bool,
+    typer.Option("--main-text", help="Of HTML sources keep the article only, without menus."),
 ]
 Question = Annotated[str | None, typer.Option(metavar="TEXT", help="The question of the answer.")]
 Backend = options.Backend
@@ -109,9 +128,35 @@ Config = options.Config
 
 
 @dataclass(frozen=True, slots=True)
+class _Subject:
+    """Answer in a file or on the command line, or one claim."""
+
+    file: str | None = None
+    text: str = field(default="", repr=False)
+    is_claim: bool = False
+
+    @property
+    def files(self) -> list[str]:
+        """The file, if it is one."""
+        return [] if self.file is None else [self.file]
+
+    def read(self) -> str:
+        """Return the text."""
+        from veridical.readers.documents import read_answer
+
+        return self.text if self.file is None else read_answer(self.file)
+
+    @property
+    def uri(self) -> str:
+        """Path of the answer for report formats that point into it."""
+        return "argument" if self.file is None else path_uri(self.file)
+
+
+@dataclass(frozen=True, slots=True)
 class _Case:
     """Input of a check: texts and question, and the unreadable parts of the sources."""
 
+    subject: _Subject
     answer: str = field(repr=False)
     sources: tuple[Source, ...]
     question: str | None = field(repr=False)
@@ -121,9 +166,12 @@ class _Case:
 @reported
 @takes_report_files
 def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
-    answer: Answer,
+    answer: Answer = None,
     *,
+    text: Text = None,
+    claim: OneClaim = None,
     source: Sources,
+    main_text: MainText = False,
     question: Question = None,
     backend: Backend = None,
     windows: Windows = None,
@@ -139,7 +187,10 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
     verbose: Verbose = False,
     config: Config = None,
 ) -> None:
-    """Check every claim of ANSWER against sources."""
+    """Check every claim of ANSWER against sources.
+
+    --text or --claim take the place of ANSWER.
+    """
     from veridical.interfaces.cli.output import ensure_writable, progress_bar
     from veridical.readers.documents import path_of
     from veridical.settings import Settings
@@ -153,14 +204,16 @@ def check(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
         "max_claims": max_claims,
         "fail_on": fail_on,
     }
+    subject = _subject(answer, text, claim)
     settings = Settings.load(config, backend=backend, policy=policy)
-    ensure_writable(files.values(), [answer, *map(path_of, source)])
-    case = _read(answer, source, question, files)
+    ensure_writable(files.values(), [*subject.files, *map(path_of, source)])
+    documents = _sources(subject, source, files, main_text=main_text)
+    case = _read(subject, documents, question)
     _say_notices(case.notices, quiet=quiet)
     with progress_bar(wanted=not (quiet or json)) as progress:
         report = _run(settings, case, progress)
-    _write_files(report, files, answer)
-    _print(report, json=json, quiet=quiet, verbose=verbose)
+    write_reports(report, files, subject.uri)
+    print_report(report, json=json, quiet=quiet, verbose=verbose)
     raise typer.Exit(exit_code(report))
 
 
@@ -180,14 +233,33 @@ def parse_windows(text: str | None) -> int | str | None:
     return int(text) if text is not None and WHOLE_NUMBER.fullmatch(text) else text
 
 
-def _read(answer: str, sources: Sequence[str], question: str | None, files: ReportFiles) -> _Case:
-    from veridical.readers.documents import ensure_one_stdin, read_answer, read_sources
+def _subject(answer: str | None, text: str | None, claim: str | None) -> _Subject:
+    """Return what is checked; `ConfigurationError` unless it is given in one way."""
+    given = [each for each in (answer, text, claim) if each is not None]
+    if len(given) != 1:
+        msg = f"the answer is given in {len(given)} ways"
+        raise ConfigurationError(msg, hint="Give one of ANSWER, --text TEXT and --claim TEXT")
+    if answer is not None:
+        return _Subject(file=answer)
+    ensure_text(given[0], "--text" if claim is None else "--claim")
+    return _Subject(text=given[0], is_claim=claim is not None)
 
-    ensure_one_stdin(answer, sources)
+
+def _sources(
+    subject: _Subject, sources: Sequence[str], files: ReportFiles, *, main_text: bool
+) -> Documents:
+    from veridical.readers.documents import ensure_one_stdin, read_sources
+
+    file = "".join(subject.files)
+    ensure_one_stdin(file, sources)
+    written = list(files.values())
+    return read_sources(sources, checked=file, written=written, main_text=main_text)
+
+
+def _read(subject: _Subject, documents: Documents, question: str | None) -> _Case:
     if question is not None:
         ensure_text(question, "--question")
-    documents = read_sources(sources, checked=answer, written=list(files.values()))
-    return _Case(read_answer(answer), documents.sources, question, documents.notices)
+    return _Case(subject, subject.read(), documents.sources, question, documents.notices)
 
 
 def _say_notices(notices: Sequence[Notice], *, quiet: bool) -> None:
@@ -204,6 +276,10 @@ def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] |
     from veridical.wiring.build import build_verifier
 
     with SyncVerifier(build_verifier(settings)) as verifier:
+        if case.subject.is_claim:
+            return verifier.check_claim(
+                case.answer, case.sources, case.question, policy=settings.to_policy()
+            )
         return verifier.check(
             case.answer,
             sources=case.sources,
@@ -213,15 +289,21 @@ def _run(settings: Settings, case: _Case, progress: Callable[[int, int], None] |
         )
 
 
-def _write_files(report: Report, files: ReportFiles, answer: str) -> None:
+def path_uri(path: str) -> str:
+    """Return a path as reports name it; standard input has a name of its own."""
+    return "stdin" if path == STDIN else Path(path).as_posix()
+
+
+def write_reports(report: Report, files: ReportFiles, answer_uri: str) -> None:
+    """Write the report to each of the files, in its format."""
     from veridical.interfaces.cli.output import write_file
 
-    uri = "stdin" if answer == "-" else Path(answer).as_posix()
     for name, path in files.items():
-        write_file(path, report.render(name, answer_uri=uri))
+        write_file(path, report.render(name, answer_uri=answer_uri))
 
 
-def _print(report: Report, *, json: bool, quiet: bool, verbose: bool) -> None:
+def print_report(report: Report, *, json: bool, quiet: bool, verbose: bool) -> None:
+    """Print the report as a JSON document, for a person, or not at all."""
     from veridical.interfaces.cli.output import print_json, print_rich
 
     if json:

@@ -12,6 +12,7 @@ import typer
 from veridical.errors import InputError, VeridicalError
 from veridical.interfaces.cli import options
 from veridical.interfaces.cli.failures import reported, say
+from veridical.interfaces.cli.report_input import ReportFile, read_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,6 +49,7 @@ Examples:
   veridical feedback export --out feedback.jsonl
   veridical feedback export --json
 """
+UNIDENTIFIED = "the backend cannot be identified here, so that calibrate cannot use this mark"
 
 
 class Judgement(StrEnum):
@@ -57,10 +59,6 @@ class Judgement(StrEnum):
     WRONG = "wrong"
 
 
-Report = Annotated[
-    str,
-    typer.Argument(metavar="REPORT", help="Output of `check --json`: a file, or - for stdin."),
-]
 ClaimId = Annotated[str, typer.Argument(metavar="CLAIM", help="The claim's id, such as c3.")]
 Verdict = Annotated[Judgement, typer.Argument(help="Judgement on the verdict.")]
 Actual = Annotated[str | None, typer.Option(metavar="STATUS", help="The correct status.")]
@@ -78,7 +76,7 @@ app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 @app.command("mark", epilog=MARK_EXAMPLES)
 @reported
 def mark(  # noqa: PLR0913 -- one parameter per option is how typer reads a command
-    report: Report,
+    report: ReportFile,
     claim: ClaimId,
     verdict: Verdict,
     *,
@@ -94,16 +92,16 @@ def mark(  # noqa: PLR0913 -- one parameter per option is how typer reads a comm
     from veridical.settings import Settings
 
     settings = Settings.load(config)
-    document = _read(report)
-    made = _feedback(settings).mark(
+    document = report_document(report)
+    made = build_feedback(settings).mark(
         document,
         claim,
         right=verdict is Judgement.RIGHT,
         actual=actual,
-        fingerprint=_fingerprint(document, settings),
+        fingerprint=fingerprint_of(document, settings),
     )
     if made.fingerprint is None and not quiet:
-        say("note", "the backend cannot be identified here, so that calibrate cannot use this mark")
+        say("note", UNIDENTIFIED)
     _print_one(made, json=json, quiet=quiet)
 
 
@@ -114,7 +112,7 @@ def show(*, json: Json = False, quiet: Quiet = False, config: Config = None) -> 
     from veridical.interfaces.cli.output import print_rich
     from veridical.settings import Settings
 
-    marks = _feedback(Settings.load(config)).list()
+    marks = build_feedback(Settings.load(config)).list()
     if json:
         _print_document(marks)
     elif not quiet:
@@ -130,7 +128,7 @@ def remove(
     from veridical.interfaces.cli.output import print_json, print_text
     from veridical.settings import Settings
 
-    if not _feedback(Settings.load(config)).remove(number):
+    if not build_feedback(Settings.load(config)).remove(number):
         msg = f"there is no mark {number}"
         raise InputError(msg, hint="veridical feedback list shows their numbers")
     if json:
@@ -153,7 +151,7 @@ def export(
     from veridical.settings import Settings
 
     ensure_writable([out] if out else [], [])
-    marks = _feedback(Settings.load(config)).list()
+    marks = build_feedback(Settings.load(config)).list()
     if json:
         text = json_module.dumps(to_document(marks), indent=2) + "\n"
     else:
@@ -164,26 +162,21 @@ def export(
         print_json(text)
 
 
-def _feedback(settings: Settings) -> Feedback:
+def build_feedback(settings: Settings) -> Feedback:
+    """Return the marks in the store of the settings."""
     from veridical.feedback.labels import Feedback
     from veridical.wiring.build import build_store
 
     return Feedback(build_store(settings))
 
 
-def _read(report: str) -> dict[str, Any]:
-    from veridical.readers.documents import read_text
-
-    try:
-        document = json_module.loads(read_text(report, "the report"))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, VeridicalError):
-            raise
-        document = None
+def report_document(argument: str) -> dict[str, Any]:
+    """Return the document of a report; an empty one, which no mark takes, if it is none."""
+    document = read_report(argument).document
     return document if isinstance(document, dict) else {}
 
 
-def _fingerprint(document: dict[str, Any], settings: Settings) -> str | None:
+def fingerprint_of(document: dict[str, Any], settings: Settings) -> str | None:
     """Return the fingerprint of the backend a report names, if it can be made here.
 
     For reports that do not contain it.

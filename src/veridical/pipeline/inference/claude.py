@@ -123,7 +123,8 @@ class Claude:
         self._timeout_s = timeout_s
         self.claims_per_request = claims_per_request
         self._price = price or partial(cost_usd, model)
-        parts = (model, str(self._client.base_url), repr(self._plan), str(claims_per_request))
+        self.address = str(self._client.base_url)
+        parts = (model, self.address, repr(self._plan), str(claims_per_request))
         self.info = BackendInfo(
             name="anthropic",
             model=model,

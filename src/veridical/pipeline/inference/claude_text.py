@@ -82,7 +82,8 @@ class ClaudeText:
         self._timeout_s = timeout_s
         self._price = price or partial(cost_usd, model)
         self.info = TextModelInfo("anthropic", model)
-        self.fingerprint = str(self._client.base_url)
+        self.address = str(self._client.base_url)
+        self.fingerprint = self.address
 
     @property
     def most(self) -> UsageBound:

@@ -6,7 +6,7 @@ import itertools
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -84,6 +84,9 @@ def openai_client(
     """
     if base_url is not None:
         ensure_url(base_url, example="http://127.0.0.1:8080/v1")
+    address, _, query = (base_url or "").partition("?")
+    # Azure's addresses with `api-version` take a key in a header of their own.
+    headers = {"api-key": api_key} if api_key and "api-version" in query else None
     try:
         import openai
     except ImportError as error:
@@ -92,8 +95,10 @@ def openai_client(
         raise MissingExtraError(msg, hint=hint) from error
     try:
         return openai.AsyncOpenAI(
-            base_url=base_url,
+            base_url=address or None,
             api_key=api_key or (NO_KEY if base_url else None),
+            default_query=dict(parse_qsl(query)),
+            default_headers=headers,
             timeout=timeout_s,
             max_retries=0,
             http_client=openai_connections(),

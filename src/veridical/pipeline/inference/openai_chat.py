@@ -38,6 +38,7 @@ from veridical.pipeline.inference.clients import (
 from veridical.pipeline.inference.completions import Completion, parse_completion
 from veridical.pipeline.inference.failures import malformed, unbilled, unmeasured_error
 from veridical.pipeline.inference.judges import DefaultJudge, PresetJudge
+from veridical.pipeline.inference.openai_batches import OpenAIBatches, replaying
 from veridical.pipeline.inference.prices import Bill, Usage, UsageBound, cost_usd
 from veridical.pipeline.inference.probing import QUESTION, Probe
 from veridical.pipeline.inference.prompts import fingerprint
@@ -142,6 +143,7 @@ class OpenAIChat:
     ) -> None:
         ensure_positive(top_logprobs=top_logprobs, concurrency=concurrency, timeout_s=timeout_s)
         self._client = openai_client("openai", base_url, api_key, timeout_s)
+        self._connections: Callable[[], Any] = openai_connections
         self._concurrency = concurrency
         self._room = ConnectionLimiter(concurrency)
         self._timeout_s = timeout_s
@@ -153,7 +155,7 @@ class OpenAIChat:
         self._answered = False  # by log-probabilities, or by a sample in the room that it had
         self._plan = plan
         self._price = price or partial(cost_usd, model)
-        address = str(self._client.base_url)
+        self.address = address = str(self._client.base_url)
         own = () if preset is None else (repr(preset),)
         extra = repr(sorted(self._extra_body.items()))
         self.info = BackendInfo(
@@ -183,6 +185,11 @@ class OpenAIChat:
         if self._plan is None:
             return UsageBound(further_output_tokens=self._judge.answer_tokens - 1)
         return UsageBound(self._plan.maximum + 2, self._dialect.room, certain=self._answered)
+
+    def replayed(self, reply: Callable[[bytes], tuple[int, bytes]]) -> OpenAIBatches:
+        """Take status and body of replies from `reply`; return the endpoints for batches."""
+        self._connections = partial(replaying, reply)
+        return OpenAIBatches(self._client)
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
@@ -229,7 +236,7 @@ class OpenAIChat:
     @asynccontextmanager
     async def _open(self) -> AsyncIterator[_ClientPool]:
         """Open a client of its own for one call: connections belong to one event loop."""
-        async with self._client.copy(http_client=openai_connections()) as client:
+        async with self._client.copy(http_client=self._connections()) as client:
             yield _ClientPool(client, self._room.here())
 
     async def _measure(self, line: _ClientPool, question: Question) -> Measurement:

@@ -148,7 +148,8 @@ class OpenAIText:
         self._dialect = TextDialect()
         self._price = price or partial(cost_usd, model)
         self.info = TextModelInfo("openai", model)
-        self.fingerprint = repr((str(self._client.base_url), sorted(self._extra_body.items())))
+        self.address = str(self._client.base_url)
+        self.fingerprint = repr((self.address, sorted(self._extra_body.items())))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return the model's text, dropping arguments that the server refuses."""

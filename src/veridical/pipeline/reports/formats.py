@@ -59,6 +59,12 @@ def _html(assessment: Assessment, _answer_uri: str) -> str:
     return to_html(assessment)
 
 
+def _markdown(assessment: Assessment, _answer_uri: str) -> str:
+    from veridical.pipeline.reports.markdown import to_markdown
+
+    return to_markdown(assessment)
+
+
 def _sarif(assessment: Assessment, answer_uri: str) -> str:
     from veridical.pipeline.reports.sarif import to_sarif
 
@@ -75,6 +81,7 @@ _ROWS = (
     ReportFormat("text", "text/plain", "txt", _text, "plain text", printed=True),
     ReportFormat("json", "application/json", "json", _json, "JSON", printed=True),
     ReportFormat("html", "text/html", "html", _html, "one HTML page"),
+    ReportFormat("markdown", "text/markdown", "md", _markdown, "Markdown"),
     ReportFormat("sarif", "application/sarif+json", "sarif", _sarif, "SARIF 2.1.0"),
     ReportFormat("junit", "application/xml", "xml", _junit, "JUnit XML"),
 )

@@ -11,6 +11,7 @@ from veridical.errors import FlaggedError
 from veridical.pipeline.reports.formats import format_named
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from rich.console import Console
 
     from veridical.core.policy import FailOn
@@ -54,6 +55,19 @@ class Report(Assessment):
         """Return the report as one HTML page that needs no other file and no network."""
         return self.render("html")
 
+    def to_markdown(self) -> str:
+        """Return the report as Markdown, with a table of the claims."""
+        return self.render("markdown")
+
+    def to_pandas(self) -> DataFrame:
+        """Return the claims as a data frame of pandas, one row each.
+
+        `MissingExtraError` if pandas is not installed.
+        """
+        from veridical.pipeline.reports.frames import to_pandas
+
+        return to_pandas(self)
+
     def to_sarif(self, *, answer_uri: str = "answer.txt") -> str:
         """Return the flagged and undetermined claims as a SARIF 2.1.0 log."""
         return self.render("sarif", answer_uri=answer_uri)
@@ -61,6 +75,12 @@ class Report(Assessment):
     def to_junit(self) -> str:
         """Return the claims as JUnit XML, one test case each."""
         return self.render("junit")
+
+    def _repr_html_(self) -> str:
+        """Return the headline and the claims to look at, as a notebook shows them."""
+        from veridical.pipeline.reports.html import to_fragment
+
+        return to_fragment(self)
 
     def __str__(self) -> str:
         return self.render("text")

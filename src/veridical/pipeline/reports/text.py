@@ -102,7 +102,8 @@ class _Terminal:
         only_unsure = assessment.flagged and not any(v.sure for v in assessment.flagged)
         style = phrases.style(phrases.unsure(tone) if only_unsure else tone)
         yield self._ink(phrases.headline(assessment), f"{style} bold")
-        yield from self._section("Answer", [self._answer()])
+        if assessment.answer:  # a report read back from its document alone has none
+            yield from self._section("Answer", [self._answer()])
         lost = [v for v in assessment.claims if phrases.tone(v) == Status.UNDETERMINED]
         noted = [v for v in assessment.claims if v.notes and v.status is Status.SUPPORTED]
         sure = [verdict for verdict in assessment.flagged if verdict.sure]

@@ -6,6 +6,7 @@ They wrap backends, and text models, which `texts` presents to them as backends:
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import logging
@@ -16,7 +17,9 @@ import anyio
 
 from veridical.core.measurements import (
     BackendInfo,
+    BilledFailure,
     Estimate,
+    Estimator,
     Generated,
     Query,
     TextRequest,
@@ -30,8 +33,6 @@ from veridical.pipeline.logs import log_event
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
-
-    from veridical.core.measurements import Estimator
 
 logger = logging.getLogger(__name__)
 
@@ -91,24 +92,70 @@ async def safe_estimate(
 
     An exception, a reply of another length and a value that is no result become the failure that
     `failed` makes of a detail. Only a `VeridicalError` (the backend cannot be used at all) is
-    raised on.
+    raised on, and the cancellation of the caller.
     """
     if not queries:
         return []
     try:
-        found = list(await backend.estimate(queries))
+        # One more than asked for tells that there are too many; they may be without end.
+        found = list(itertools.islice(await backend.estimate(queries), len(queries) + 1))
     except VeridicalError:
         raise
+    except asyncio.CancelledError as error:
+        if _is_cancelled():
+            raise
+        log_failure(backend.info, error, len(queries))
+        return [failed("cancelled by itself")] * len(queries)
     except Exception as error:  # noqa: BLE001 -- a backend's bug must not break the host
         log_failure(backend.info, error, len(queries))
         return [failed(type(error).__name__)] * len(queries)
     if len(found) != len(queries):
         return [failed("wrong number of measurements")] * len(queries)
     kind = Estimate if isinstance(queries[0], Query) else Generated
-    return [m if isinstance(m, (kind, Unmeasured)) else failed("not a measurement") for m in found]
+    return [m if _is_result(m, kind) else failed("not a measurement") for m in found]
 
 
-def log_failure(info: object, error: Exception, queries: int) -> None:
+def _is_cancelled() -> bool:
+    """Return whether somebody has cancelled the task of the caller."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _is_result(found: object, kind: type[Estimate | Generated]) -> bool:
+    """Return whether a value is a result, or a failure, whose fields can be reported."""
+    if isinstance(found, Unmeasured):
+        return _is_failure(found)
+    return isinstance(found, kind) and (not isinstance(found, Estimate) or well_typed(found))
+
+
+def _is_failure(found: Unmeasured) -> bool:
+    usage = (found.tokens, found.cost_usd) if isinstance(found, BilledFailure) else ()
+    return (
+        isinstance(found.reason, UnmeasuredReason)
+        and isinstance(found.detail, str)
+        and isinstance(found.retry_after_s, int | float | None)
+        and all(map(_is_finite, usage))
+    )
+
+
+def well_typed(estimate: Estimate) -> bool:
+    """Return whether the fields that `Estimate` does not check are of their types."""
+    return (
+        isinstance(estimate.estimator, Estimator)
+        and isinstance(estimate.model, str)
+        and isinstance(estimate.fingerprint, str)
+        and isinstance(estimate.samples, int)
+        and isinstance(estimate.tokens, int | None)
+        and _is_finite(estimate.latency_ms)
+        and _is_finite(estimate.cost_usd)
+    )
+
+
+def _is_finite(number: object) -> bool:
+    return number is None or (isinstance(number, int | float) and math.isfinite(number))
+
+
+def log_failure(info: object, error: BaseException, queries: int) -> None:
     """Log the failure of a backend or text model: its name, the error's type, number of queries."""
     name = getattr(info, "name", "unknown")
     fields = {"backend": name, "error": type(error).__name__, "queries": queries}

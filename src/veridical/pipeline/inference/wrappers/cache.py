@@ -15,7 +15,15 @@ from anyio.lowlevel import RunVar
 from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
 from veridical.core.projects import DEFAULT_PROJECT, project_in_force
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R, Wrapper, safe_estimate
+from veridical.pipeline.inference.wrappers.base import (
+    Estimates,
+    I,
+    Q,
+    R,
+    Wrapper,
+    safe_estimate,
+    well_typed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -260,16 +268,4 @@ def decode(value: bytes) -> Estimate | None:
         estimate = Estimate(**values, estimator=estimator, cached=True)
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
-    return estimate if _well_typed(estimate) else None
-
-
-def _well_typed(estimate: Estimate) -> bool:
-    """Return whether the fields that `Estimate` does not check are of their types."""
-    return (
-        isinstance(estimate.model, str)
-        and isinstance(estimate.fingerprint, str)
-        and isinstance(estimate.samples, int)
-        and isinstance(estimate.tokens, int | None)
-        and isinstance(estimate.latency_ms, int | float | None)
-        and isinstance(estimate.cost_usd, int | float | None)
-    )
+    return estimate if well_typed(estimate) else None

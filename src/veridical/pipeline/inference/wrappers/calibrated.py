@@ -12,6 +12,7 @@ from veridical.core.ports import estimators_of
 from veridical.core.projects import DEFAULT_PROJECT, project_in_force
 from veridical.core.recalibration import from_document
 from veridical.errors import ConfigurationError
+from veridical.pipeline.inference.wrappers.base import safe_estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,7 +69,7 @@ class Calibrated:
 
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order."""
-        recalibration, measured = self.recalibration, await self.wrapped.estimate(queries)
+        recalibration, measured = self.recalibration, await safe_estimate(self.wrapped, queries)
         if recalibration is None:
             return measured
         return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -20,15 +21,18 @@ from veridical.pipeline.inference.wrappers.base import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
+
+_GRACE_S = 0.02
+"""Seconds behind a deadline in which work that was cancelled may end in order."""
 
 
 class Deadline(Wrapper[Q, R, I]):
     """Wrapper that gives each call of `estimate` at most `seconds`.
 
     A batch is asked in pieces of `batch` queries, `at_once` of them at a time: results that are
-    back in time are kept, the rest is `Unmeasured` (timeout). The bound holds as far as the backend
-    can be cancelled: a step that runs in a thread is finished first.
+    back in time are kept, the rest is `Unmeasured` (timeout). The bound holds for a backend that
+    sits in a thread, or ignores its cancellation, too; not for one that blocks the event loop.
     """
 
     def __init__(
@@ -52,6 +56,36 @@ class Deadline(Wrapper[Q, R, I]):
             for i, measurement in zip(piece, measured, strict=True):
                 found[i] = measurement
 
-        with anyio.move_on_after(self._seconds):
-            await run_bounded(batches_by_context(queries, self._batch), work, at_once=self._at_once)
-        return found
+        pieces = batches_by_context(queries, self._batch)
+        await run_within(self._seconds, run_bounded(pieces, work, at_once=self._at_once))
+        return list(found)  # work that goes on may still change its own
+
+
+async def run_within(seconds: float, work: Coroutine[Any, Any, object]) -> None:
+    """Do work for at most so many seconds, and raise what it raises.
+
+    Work that is late is cancelled. One that does not end by that is left to itself: the caller
+    does not wait for it.
+    """
+    due = min(anyio.current_time() + seconds, anyio.current_effective_deadline())
+    task = asyncio.ensure_future(_until(due, work))
+    try:
+        await asyncio.wait({task}, timeout=seconds + _GRACE_S)
+    finally:
+        if not task.done():
+            task.cancel()
+            task.add_done_callback(_forget)
+    if task.done():
+        await task
+
+
+async def _until(due: float, work: Coroutine[Any, Any, object]) -> None:
+    """Do work that knows its deadline: a task of its own has none."""
+    with anyio.CancelScope(deadline=due):
+        await work
+
+
+def _forget(task: asyncio.Task[None]) -> None:
+    """Retrieve a late exception, so that it is not reported as never retrieved."""
+    if not task.cancelled():
+        task.exception()
