@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RECIPES := .venv-recipes
 EXAMPLE := examples/bridge
 # A file stays in one process, which builds its fixtures once. In the order of the folders the long
 # files come early; xdist's own order, by number of tests, would leave them to the end.
@@ -10,7 +11,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick fuzz mutants lint fmt docs client lock audit bounds release clean
+.PHONY: help demo test quick recipes mutants lint fmt docs client lock audit bounds release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -31,6 +32,11 @@ quick: style ## in a minute or so: lint without types, unit tests but the slow o
 MINUTES ?= 60
 fuzz: $(VENV)/dev.stamp ## fuzz every text stage for MINUTES, then measure growth up to 1 MB
 	$(BIN)/python benchmarks/fuzzing.py --minutes $(MINUTES)
+# Some of the programs bring plugins of pytest, which have no part in this.
+recipes: $(RECIPES)/stamp ## run what docs show for other programs, in an environment with them
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RECIPES)/bin/python -m pytest -m recipes \
+	  tests/integration/test_batch_ray.py tests/integration/test_batch_recipes.py \
+	  tests/integration/test_recipes.py
 
 # Not locked: only who runs this needs it, beside all that the tests need. A new release may mutate
 # otherwise, and its figures compare with no others.
@@ -78,6 +84,12 @@ $(VENV)/dev.stamp: pyproject.toml requirements/dev.txt requirements/model.txt | 
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@ $(VENV)/core.stamp
 
+$(RECIPES)/stamp: pyproject.toml requirements/recipes.txt
+	test -d $(RECIPES) || $(PYTHON) -m venv $(RECIPES)
+	$(RECIPES)/bin/python -m pip install --quiet --require-hashes --no-deps --requirement requirements/recipes.txt
+	$(RECIPES)/bin/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
 LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
   --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
 
@@ -90,6 +102,7 @@ lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the
 	$(LOCK) --extra dev --extra docs pyproject.toml --output-file requirements/dev.txt
 	$(LOCK) $(SERVED:%=--extra %) pyproject.toml --output-file requirements/service.txt
 	$(LOCK) requirements/build.in --output-file requirements/build.txt
+	$(LOCK) --extra parquet --extra ray pyproject.toml requirements/recipes.in --output-file requirements/recipes.txt
 	$(LOCK) --no-deps requirements/model.in --output-file requirements/model.txt
 
 # Not locked, and in an environment of its own: its database is asked, which only the network has.
@@ -115,4 +128,4 @@ release: $(VENV)/dev.stamp ## commit and tag VERSION, push nothing; DRY=--dry-ru
 	$(BIN)/python scripts/release.py $(VERSION) $(DRY)
 
 clean: ## remove the environment and what was built
-	rm -rf $(VENV) dist mutants site demo-report.html
+	rm -rf $(VENV) $(RECIPES) dist mutants site demo-report.html

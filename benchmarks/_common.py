@@ -226,7 +226,7 @@ def _end(page: Page) -> list[str]:
     return [
         *required,
         f"`.venv/bin/python {_command()}`,",
-        f"{datetime.now(UTC):%Y-%m-%d}, {_processor()}, {CORES} cores,",
+        f"{datetime.now(UTC):%Y-%m-%d}, {processor()}, {CORES} cores,",
         f"Python {platform.python_version()}, onnxruntime {version('onnxruntime')}.",
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f}.",
     ]
@@ -239,7 +239,8 @@ def _command() -> str:
     return shlex.join([f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 
-def _processor() -> str:
+def processor() -> str:
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

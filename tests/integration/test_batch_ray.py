@@ -1,8 +1,7 @@
-"""The engine on Ray, where it is installed: the bytes of the local one, and no row lost."""
+"""The engine on Ray: the bytes of the local one, and no row lost."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -11,14 +10,11 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed"),
-]
+pytestmark = pytest.mark.recipes
 
 ROWS = 12
 PATIENCE_S = 120
-KILLS_AN_ACTOR = """
+ENGINE = """
 import sys, json
 import ray
 from veridical.batch.output import encoded
@@ -26,13 +22,23 @@ from veridical.batch.ray_engine import RayEngine
 from veridical.batch.rows import parse_row
 from veridical.settings import Settings
 
+def show(results):
+    sys.stdout.buffer.write(b"".join(encoded(one.lines) for one in results))
+
 rows = [parse_row(json.loads(line)) for line in open("rows.jsonl")]
+"""
+KILLS_AN_ACTOR = """
 engine = RayEngine(Settings(), actors=2, per_claim=False)
 tasks = [engine.submit(row) for row in rows]
 first = engine.result(tasks[0])
 ray.kill(engine._actors[1], no_restart=False)
-results = [first, *map(engine.result, tasks[1:])]
-sys.stdout.buffer.write(b"".join(encoded(one.lines) for one in results))
+show([first, *map(engine.result, tasks[1:])])
+"""
+CHECKS_ALONE = """
+engine = RayEngine(Settings(), actors=None, per_claim=False)
+for task in [engine.submit(rows[0]) for _ in engine._actors]:
+    engine.result(task)
+show(map(engine._alone, rows[:2]))
 """
 
 
@@ -81,6 +87,14 @@ def test_a_killed_command_goes_on_to_the_bytes_of_the_local_engine(whole: bytes)
     assert rows.read_bytes() == whole
 
 
-def test_a_killed_actor_costs_no_row(whole: bytes) -> None:
-    run = subprocess.run([sys.executable, "-c", KILLS_AN_ACTOR], stdout=subprocess.PIPE, check=True)
-    assert run.stdout == whole
+@pytest.mark.parametrize(
+    ("script", "rows"),
+    [
+        pytest.param(KILLS_AN_ACTOR, ROWS, id="after an actor was killed"),
+        pytest.param(CHECKS_ALONE, 2, id="while the actors have all processors"),
+    ],
+)
+def test_a_row_of_a_killed_actor_is_checked_again(script: str, rows: int, whole: bytes) -> None:
+    command = [sys.executable, "-c", ENGINE + script]
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=PATIENCE_S)
+    assert run.stdout == b"".join(whole.splitlines(keepends=True)[:rows])

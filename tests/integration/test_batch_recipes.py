@@ -1,8 +1,7 @@
-"""The stage of a batch in other programs, as docs/batch.md prints it, where they are installed."""
+"""The stage of a batch in other programs, as docs/batch.md prints it."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from veridical.batch import batch
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.recipes
 
 PAGE = Path(__file__).parents[2] / "docs" / "batch.md"
 SOURCE = "The bridge was opened to traffic in 1998. It carries eight lanes."
@@ -23,10 +22,8 @@ ROWS = {
 }
 
 
-def names_of(function: str, package: str) -> dict[str, Any]:
+def names_of(function: str) -> dict[str, Any]:
     """Run the block of the page that defines a function, and return its names."""
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (code,) = [block for block in blocks if f"def {function}(" in block]
     names: dict[str, Any] = {"batch": batch, "json": json}
@@ -35,17 +32,17 @@ def names_of(function: str, package: str) -> dict[str, Any]:
 
 
 def test_pandas_frames_are_checked_one_by_one() -> None:
-    checked = names_of("on_spark", "pandas")["checked"]
-    import pandas as pd
+    checked = names_of("on_spark")["checked"]
+    import pyarrow as pa
 
-    frame = pd.DataFrame(ROWS)
+    frame = pa.table(ROWS).to_pandas()  # as Spark makes them: a list is an array of NumPy
     found = list(checked(iter([frame, frame[:1]])))
     assert [list(one["outcome"]) for one in found] == [["flagged", "grounded"], ["flagged"]]
     assert json.loads(found[0]["row"][0])["by_status"] == {"contradicted": 1}
 
 
 def test_a_table_of_daft_is_checked(tmp_path: Path) -> None:
-    on_daft = names_of("on_daft", "daft")["on_daft"]
+    on_daft = names_of("on_daft")["on_daft"]
     import daft
 
     daft.from_pydict(ROWS).write_parquet(str(tmp_path))

@@ -48,8 +48,9 @@ class RayEngine:
         # More actors than processors would wait for ever.
         share = min(1.0, processors / number)
         kind = self._ray.remote(num_cpus=share, max_restarts=-1)(RayWorker)
-        self._new_actor = partial(kind.remote, one_thread, per_claim)
-        self._actors = [self._new_actor() for _ in range(number)]
+        self._actors = [kind.remote(one_thread, per_claim) for _ in range(number)]
+        # The processors are taken by these, also by one that has ended: it starts again.
+        self._new_lone_actor = partial(kind.options(num_cpus=0).remote, one_thread, per_claim)
         self._turns = cycle(self._actors)
 
     def submit(self, row: BatchRow) -> tuple[BatchRow, Any]:
@@ -66,7 +67,7 @@ class RayEngine:
 
     def _alone(self, row: BatchRow) -> RowResult:
         # All rows of an actor are lost with it: only the row that ends it again is to blame.
-        actor = self._new_actor()
+        actor = self._new_lone_actor()
         try:
             return self._got(actor.check.remote(row))
         except self._ray.exceptions.RayActorError:
