@@ -11,7 +11,7 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # An environment that forbids it would have every test process compile the sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick recipes mutants lint fmt docs client lock audit bounds release clean
+.PHONY: help demo test quick fuzz recipes mutants lint fmt docs client lock audit bounds release clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -32,6 +32,7 @@ quick: style ## in a minute or so: lint without types, unit tests but the slow o
 MINUTES ?= 60
 fuzz: $(VENV)/dev.stamp ## fuzz every text stage for MINUTES, then measure growth up to 1 MB
 	$(BIN)/python benchmarks/fuzzing.py --minutes $(MINUTES)
+
 # Some of the programs bring plugins of pytest, which have no part in this.
 recipes: $(RECIPES)/stamp ## run what docs show for other programs, in an environment with them
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RECIPES)/bin/python -m pytest -m recipes \
