@@ -209,6 +209,7 @@ _ALLOWED = {
     "model_type": "an object",
     "model_attributes_type": "an object",
     "json_invalid": "JSON",
+    "base64_decode": "bytes in base64",
 }
 """Descriptions of what is allowed, by type of error; their values come from our schemas."""
 

@@ -21,6 +21,7 @@ Use = Callable[[httpx.AsyncClient, Service], Awaitable[None]]
 SOURCES = {"S1": "The bridge was opened to traffic in 1998. It carries eight lanes."}
 CHECK = {"answer": "It opened in 1998 [S1].", "sources": SOURCES}
 ROW = {"id": "a", **CHECK}
+MARK = {"report": "r1", "claim_id": "c1", "right": True}
 JSON = {"content-type": "application/json"}
 SECRET = "a text of mine"  # noqa: S105 -- a text that must not come back
 
@@ -85,6 +86,15 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
         ("check/batch", {"rows": SECRET}, ["body", "rows"], "a list"),
         ("check/batch", {"rows": [ROW, {**ROW, "id": 3}]}, ["body", "rows", 1, "id"], "a text"),
         ("jobs", {"rows": [ROW], "webhook": "x" * 2001}, ["body", "webhook"], "2000 characters"),
+        ("feedback", MARK | {"right": SECRET}, ["body", "right"], "true or false"),
+        ("feedback", MARK | {"comment": "x" * 2001}, ["body", "comment"], "2000 characters"),
+        ("feedback", {"claim_id": "c1"}, ["body", "report"], "required"),
+        ("memory/facts", {"text": "x", "tier": SECRET}, ["body", "tier"], "'long_term'"),
+        ("memory/facts", {"text": "x", "confidence": 2}, ["body", "confidence"], "1.0 or less"),
+        ("audit", {"steps": [{"claim": 3}], "sources": SOURCES}, ["body", "steps", 0], "a text"),
+        ("reports", {"report": SECRET}, ["body", "report"], "an object"),
+        ("documents", {"name": "a.html", "data": "abc"}, ["body", "data"], "base64"),
+        ("documents", {"data": "PHA+"}, ["body", "name"], "required"),
     ],
 )
 def test_a_wrong_field_is_named_with_what_is_allowed(
