@@ -95,7 +95,7 @@ LOCK = $(VENV)/lock/bin/uv pip compile --quiet --universal --python-version 3.11
   --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(UPGRADE)
 
 # What the image of the service can do; another extra means another image.
-SERVED := mcp openai otel pdf postgres quotes server
+SERVED := docx mcp openai otel pdf postgres quotes server
 
 lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the newest releases
 	$(PYTHON) -m venv $(VENV)/lock
