@@ -109,8 +109,8 @@ lock: | $(BIN)/python ## resolve requirements/ anew; UPGRADE=--upgrade takes the
 # Not locked, and in an environment of its own: its database is asked, which only the network has.
 audit: | $(BIN)/python ## known vulnerabilities of what is locked; needs the network
 	$(PYTHON) -m venv $(VENV)/audit
-	$(VENV)/audit/bin/python -m pip install --quiet pip-audit
-	for locked in service dev build; do \
+	$(VENV)/audit/bin/python -m pip install --quiet pip-audit==2.10.1
+	for locked in service dev build recipes; do \
 	  $(VENV)/audit/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements/$$locked.txt || exit 1; \
 	done
 

@@ -11,7 +11,6 @@ reading, ids, results and resumption.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -196,8 +195,13 @@ def run_bookkeeping(folder: str) -> None:
     job = BatchJob(selection, OutputFolder(Path(folder, "out")), {})
     started = perf_counter()
     run_batch(job, lambda: sys.exit("no row needs an engine"))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(peak, perf_counter() - started)
+    print(peak_mb(), perf_counter() - started)
+
+
+def peak_mb() -> float:
+    """Return the peak of this process; that of `getrusage` begins with the parent's memory."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def memory_lines(memory: Sequence[tuple[int, float, float, float]]) -> list[str]:
