@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import closing
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
 import anyio
@@ -211,3 +212,8 @@ def test_importing_veridical_and_its_settings_does_not_import_the_database() -> 
     code = "import sys, veridical.settings; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"sqlalchemy", "alembic"}.isdisjoint(run.stdout.split())
+
+
+def test_a_database_with_projects_does_not_go_back_to_a_schema_without_them() -> None:
+    with pytest.raises(StoreError, match="cannot go back"):
+        import_module("veridical.store.migrations.versions.r0008_projects").downgrade()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class OutputVerifier:
     """A `Verifier` for answers on their way to a user (SPEC-08.39).
 
-    Under high load it raises `OverloadedError` at once, so that the answer goes out unverified
-    instead of late.
+    A check waits for its turn until the deadline around the call, then it raises `OverloadedError`:
+    `proxy.on_unverified` says what becomes of the answer.
     """
 
     def __init__(self, service: Service) -> None:

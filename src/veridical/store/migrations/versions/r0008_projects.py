@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from veridical.errors import StoreError
+
 revision = "0008"
 down_revision = "0006"
 
@@ -231,5 +233,5 @@ def _node(place: str, table: str, column: str) -> sa.ForeignKeyConstraint:
 
 def downgrade() -> None:
     """Refuse: the rows of all projects would become those of one."""
-    msg = "databases with projects do not go back"
-    raise NotImplementedError(msg)
+    msg = "a database with projects cannot go back to a schema without them"
+    raise StoreError(msg, hint="Restore the copy that was made before")
