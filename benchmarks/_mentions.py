@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from _meaning_texts import TEXTS, Mention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 HERE = Path(__file__).parent
 HALVES = ("a", "b")
@@ -28,7 +28,7 @@ SEED = 32
 LONGEST = 220
 _LABELS = {"supported": True, "equal": True}
 _SENTENCE_END = re.compile(r"[.!?:;]\s")
-_ARTICLES = frozenset("the a an this that these those there it its all both each no one two".split())
+_ARTICLES = frozenset({"the", "a", "an", "this", "that", "these", "those", "there", "it", "its"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,20 @@ class Pair:
     def clause(self) -> str:
         """The claim as a clause within a sentence."""
         first, _, rest = self.sentence.partition(" ")
-        known = first.lower() in _ARTICLES or re.search(rf"\b{re.escape(first.lower())}\b", self.source)
+        known = first.lower() in _ARTICLES or re.search(
+            rf"\b{re.escape(first.lower())}\b", self.source
+        )
         return f"{first.lower() if known else first} {rest}"
+
+
+def labelled(half: str) -> list[Pair]:
+    """Return all claims of a half."""
+    return [*_answers(half), *_quantities(half)]
 
 
 def pairs(half: str) -> Iterator[Pair]:
     """Yield the claims of one sentence of a half, in an order drawn by the seed."""
-    found = [*_answers(half), *_quantities(half)]
+    found = labelled(half)
     random.Random(SEED).shuffle(found)  # noqa: S311 -- a sample, no secret
     return (pair for pair in found if _is_plain(pair.claim))
 
@@ -65,7 +72,9 @@ def _answers(half: str) -> Iterator[Pair]:
         for row in _rows(path):
             source = "\n\n".join(each["text"] for each in row["sources"])
             for number, claim in enumerate(row["claims"]):
-                yield Pair(f"{row['id']}/{number}", source, claim["text"], claim["label"] in _LABELS)
+                yield Pair(
+                    f"{row['id']}/{number}", source, claim["text"], claim["label"] in _LABELS
+                )
 
 
 def _quantities(half: str) -> Iterator[Pair]:
@@ -96,8 +105,6 @@ def mentioning(text: str, pair: Pair) -> str:
 
 # --- places ----------------------------------------------------------------------------------
 
-Place = "Callable[[str, str], str]"
-
 
 def as_sentence(source: str, text: str) -> str:
     """Return the source with the text as its last sentence."""
@@ -119,7 +126,7 @@ PLACES = (as_sentence, as_paragraph, as_item)
 
 def placed(half: str, found: Sequence[Pair]) -> Iterator[tuple[Mention, str, Pair, str]]:
     """Yield kind, text, pair and source with the text, for each text and pair; places in turn."""
-    places: Iterable = cycle(PLACES)
+    places = cycle(PLACES)
     for kind, text in texts(half):
         for pair, place in zip(found, places, strict=False):
             yield kind, text, pair, place(pair.source, mentioning(text, pair))

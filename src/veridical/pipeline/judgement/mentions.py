@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from veridical.core.verdicts import EvidenceSpan, Verdict
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
-PROPOSITIONS = ("The shop sells bread and milk.", "The meeting was moved to Friday.")
-"""Propositions that take the place of a claim: short, plain and about nothing else in a source."""
+PROPOSITIONS = ("The moon is made of cheese.", "The meeting was moved to Friday.")
+"""Propositions in the place of a claim: one that no reader believes, and one without a subject.
+
+The first is carried by a frame that states what it holds, and by few others.
+"""
 
 ALIKE = 0.9
 """Share of the claim's words that stand in their place within the sentence."""
@@ -44,7 +47,9 @@ def frames(verdict: Verdict) -> tuple[tuple[str, Passage], ...]:
     """
     if verdict.status is not Status.SUPPORTED:
         return ()
-    places = [(piece, _place(fold(piece.text), verdict.claim.as_read)) for piece in verdict.evidence]
+    places = [
+        (piece, _place(fold(piece.text), verdict.claim.as_read)) for piece in verdict.evidence
+    ]
     found = [(piece, place) for piece, place in places if place is not None]
     if any(_is_whole(fold(piece.text), place) for piece, place in found):
         return ()
@@ -89,7 +94,7 @@ def _framed(piece: EvidenceSpan, place: Span) -> Iterator[tuple[str, Passage]]:
 
 
 def _place(text: str, claim: str) -> Span | None:
-    """Return the place of a claim's words in a sentence, if they are a clause of it or all of it."""
+    """Return the place of a claim's words in a sentence, if they are a clause or all of it."""
     claimed = _WORD.findall(fold(claim).casefold())
     words = list(_WORD.finditer(text)) if len(text) <= LONGEST else []
     for first in range(len(words) - len(claimed) + 1) if claimed else ():
