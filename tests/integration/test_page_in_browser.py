@@ -548,7 +548,7 @@ class TestWithKeys:
         other.goto(f"{address}?report={name}#c3")
         other.fill("#key-in", "a key that is not known here")
         other.keyboard.press("Enter")
-        other.wait_for_selector("#key[open]")
+        other.wait_for_selector("#key[open] :text('does not accept this key')")
         other.fill("#key-in", KEY)
         other.keyboard.press("Enter")
         other.wait_for_selector("#card .card")
