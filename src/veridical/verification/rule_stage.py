@@ -1,4 +1,4 @@
-"""Rules that decide on a claim after the model: verbatim sentences, and quantities."""
+"""Rules that decide on a claim after the model: verbatim sentences, quantities, and mentions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from veridical.pipeline.judgement import (
     SubclaimScore,
+    asserted,
     differing,
+    frames,
     may_stand_verbatim,
     part_verdicts,
     replaced,
@@ -44,7 +46,7 @@ class _Reread:
 
 @dataclass(frozen=True, slots=True)
 class RuleStage:
-    """Rules of a check: their readings go to the backend, bounded by two texts a claim."""
+    """Rules of a check: their readings go to the backend, a few short texts a claim."""
 
     binder: Binder | None
     sources: Mapping[str, Source]
@@ -54,11 +56,23 @@ class RuleStage:
     async def decide(
         self, verdicts: Sequence[Verdict], bound: Iterable[BoundClaim]
     ) -> list[Verdict]:
-        """Return the verdicts after claims that stand verbatim, or differ in a quantity alone."""
+        """Return the verdicts after the rules on verbatim claims, quantities and mentions."""
         verdicts = await self._verbatim(verdicts, bound)
         found = await in_worker_thread(partial(self._replaced, verdicts))
         readings = await self.asker.read([*chain(*(item.contexts for item in found))], self.policy)
-        return await in_worker_thread(partial(self._decided, found, readings))
+        return await self._asserted(await in_worker_thread(partial(self._decided, found, readings)))
+
+    async def _asserted(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """Read the frames of supported claims that stand within longer sentences."""
+        if not self.asker.reads_passages:
+            return list(verdicts)
+        found = await in_worker_thread(lambda: [frames(verdict) for verdict in verdicts])
+        contexts: list[Context] = [(text, (frame,)) for each in found for text, frame in each]
+        left, decided = iter(await self.asker.read(contexts, self.policy)), []
+        for verdict, each in zip(verdicts, found, strict=True):
+            read = [next(left) for _ in each]
+            decided.append(_charged(asserted(verdict, read, self.policy), read))
+        return decided
 
     def _replaced(self, verdicts: Sequence[Verdict]) -> list[_Reread]:
         found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]
@@ -118,7 +132,7 @@ def may_change(verdict: Verdict, bound: BoundClaim, sources: Mapping[str, Source
     """Return whether a rule may give the claim another verdict."""
     if may_be_lifted(verdict, bound) or replaced(verdict, sources):
         return True
-    return underived(verdict, sources) is not verdict
+    return bool(frames(verdict)) or underived(verdict, sources) is not verdict
 
 
 def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:

@@ -133,6 +133,11 @@ class ClaimScorer:
         self._turns = anyio.Semaphore(AT_ONCE)
         self.measured: list[Measurement] = []
 
+    @property
+    def reads_passages(self) -> bool:
+        """True if the backend, or the first one of a cascade, reads passages one by one."""
+        return self._backend.info.reads is not Reads.WHOLE
+
     async def read(self, contexts: Sequence[Context], policy: Policy) -> list[PooledEstimate]:
         """Return the joint reading of the passages of each claim."""
         return [reading async for reading in self.readings(contexts, policy)]

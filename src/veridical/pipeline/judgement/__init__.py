@@ -1,5 +1,6 @@
 from veridical.pipeline.judgement.aggregation import PooledEstimate, decides, pool_passages
 from veridical.pipeline.judgement.certainty import rated
+from veridical.pipeline.judgement.mentions import asserted, frames
 from veridical.pipeline.judgement.quantities import (
     differing,
     replaced,
@@ -20,9 +21,11 @@ from veridical.pipeline.judgement.verdict import attach_evidence, judge_claim, m
 __all__ = [
     "PooledEstimate",
     "SubclaimScore",
+    "asserted",
     "attach_evidence",
     "decides",
     "differing",
+    "frames",
     "judge_claim",
     "may_stand_verbatim",
     "merge_scored",

@@ -226,6 +226,8 @@ def phantoms(verdict: Verdict) -> tuple[str, ...]:
 def _undetermined(verdict: Verdict) -> str:
     if verdict.rule == "derived_quantity":
         return "A quantity of the claim follows from two of the evidence: please look yourself."
+    if verdict.rule == "only_mentioned":
+        return "The evidence mentions the claim and may not state it: please look yourself."
     p1 = verdict.p1
     why = unmeasured(p1) if isinstance(p1, Unmeasured) else "no decision was reached"
     return f"Could not be measured: {why}."
