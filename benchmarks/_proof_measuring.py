@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _proof_checkers import Checker
-    from _proof_models import Server
+    from _proof_models import Served
     from veridical.evaluation.metrics import Flags, Floats
     from veridical.evaluation.rows import Row
 
 HOW = Resampling(replicates=2000, seed=0)
 SIZES = {"1 kB": 1_000, "10 kB": 10_000, "100 kB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000}
 CLAIM = "The bridge was opened in 1932."
+FAILURES = {subprocess.TimeoutExpired: "not finished in its time"}
 TRIVIAL = {"word overlap": "word_overlap", "length": "length", "always yes": "constant"}
 
 
@@ -40,7 +41,7 @@ def measured(  # noqa: PLR0913 -- the last two have defaults
     rows: Sequence[Row],
     envs: Path,
     *,
-    server: Server | None = None,
+    served: Served | None = None,
     first: int | None = None,
 ) -> dict[str, object]:
     """Return the figures of a checker on the first rows of a suite, or why there are none.
@@ -51,12 +52,12 @@ def measured(  # noqa: PLR0913 -- the last two have defaults
     head = {"checker": checker.name, "suite": suite, "rows": len(kept)}
     try:
         python = environment(checker, envs)
-        if server is not None and checker.model:
-            judgements, cost = _proof_models.judged(checker, python, kept, envs, server)
+        if served is not None and checker.model:
+            judgements, cost = _proof_models.judged(checker, python, kept, envs, served)
         else:
             judgements, cost = _proof_processes.judged(checker, python, rows, envs)
     except (subprocess.SubprocessError, OSError, ValueError) as error:
-        return head | {"failed": type(error).__name__}
+        return head | {"failed": FAILURES.get(type(error), type(error).__name__)}
     costs = cost_a_claim(cost, len(kept)) | {"install_mb": megabytes(python.parents[1])}
     return head | figures_of(judgements[: len(kept)], kept, suite) | costs
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from hashlib import sha256
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from _proof_processes import adapter_code, apart, asked, command_of, version_of
@@ -35,8 +37,16 @@ class Server(Protocol):
         """Return the processor seconds so far."""
 
 
+@dataclass
+class Served:
+    """Server, and the seconds in which it may be asked; then only kept scores are used."""
+
+    server: Server
+    left_s: float
+
+
 def judged(
-    checker: Checker, python: Path, rows: Sequence[Row], envs: Path, server: Server
+    checker: Checker, python: Path, rows: Sequence[Row], envs: Path, served: Served
 ) -> tuple[list[dict[str, object]], dict[str, float]]:
     """Return a judgement for each row, and the cost of all of them; ask for those not kept."""
     key = sha256("\n".join((version_of(checker), adapter_code(checker))).encode()).hexdigest()[:16]
@@ -46,7 +56,7 @@ def judged(
     missing = {key: line for key, line in lines.items() if key not in known}
     if missing or not cost:
         with kept.open("a", encoding="utf-8") as out:
-            for line in answers(checker, python, missing, envs, server):
+            for line in answers(checker, python, missing, envs, served):
                 print(json.dumps(line), file=out, flush=True)
         known, cost = read(kept)
     found = [known[key] for key in lines]
@@ -65,11 +75,12 @@ def read(kept: Path) -> tuple[dict[str, dict], dict[str, float]]:
 
 
 def answers(
-    checker: Checker, python: Path, missing: dict[str, str], envs: Path, server: Server
+    checker: Checker, python: Path, missing: dict[str, str], envs: Path, served: Served
 ) -> Iterator[dict[str, object]]:
     """Yield each judgement with its row, tokens and server time, then the cost of the process."""
-    server.start()
-    told = {"PYTHONUNBUFFERED": "1", "MODEL_URL": f"{server.address}/v1"}
+    ensure_time(checker, served)
+    served.server.start()
+    told = {"PYTHONUNBUFFERED": "1", "MODEL_URL": f"{served.server.address}/v1"}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
         rows.write("\n".join(missing.values()))
         rows.seek(0)
@@ -82,9 +93,31 @@ def answers(
             env=apart(envs) | told,
             cwd=envs,
         ) as process:
-            yield from counted(process, list(missing), server)
+            try:
+                yield from in_time(checker, counted(process, list(missing), served.server), served)
+            finally:
+                process.kill()  # does nothing to one that has ended
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, checker.adapter)
+
+
+def in_time(
+    checker: Checker, found: Iterator[dict[str, object]], served: Served
+) -> Iterator[dict[str, object]]:
+    """Yield what is found; `TimeoutExpired` after the row at which the time is over."""
+    started = monotonic()
+    for one in found:
+        yield one
+        now = monotonic()
+        served.left_s, started = served.left_s - (now - started), now
+        if "row" in one:
+            ensure_time(checker, served)
+
+
+def ensure_time(checker: Checker, served: Served) -> None:
+    """Raise `TimeoutExpired` if no time is left."""
+    if served.left_s <= 0:
+        raise subprocess.TimeoutExpired(checker.adapter, 0)
 
 
 def counted(

@@ -27,6 +27,7 @@ from _common import RESULTS
 from _llama_server import LlamaServer, small_model
 from _proof_checkers import CHECKERS
 from _proof_measuring import TRIVIAL, length_seconds, measured, trivial
+from _proof_models import Served
 from _proof_page import MODEL_MARK, page
 from _proof_rows import all_suites
 
@@ -68,6 +69,7 @@ def options() -> argparse.Namespace:
     models.add_argument("--models", action="store_true", help="language models too: 20 minutes")
     models.add_argument("--without-models", dest="models", action="store_false", help="default")
     parser.add_argument("--model-rows", type=int, default=40, help="of a suite, default 40")
+    parser.add_argument("--model-minutes", type=float, default=30, help="to ask in, default 30")
     parser.add_argument("--write", action="store_true", help="keep page and figures")
     chosen = parser.parse_args()
     chosen.envs = chosen.envs.resolve()
@@ -98,12 +100,13 @@ def by_model(
     wanted = [c for c in CHECKERS if c.model or c.name == "veridical"]
     figures, asked = [], {}
     server = LlamaServer(small_model(), long_texts=True)  # starts if a score is missing
+    served = Served(server, left_s=60 * chosen.model_minutes)
     try:
         for suite in (name for name in ASKED if name in suites):
             name = f"{suite}, {MODEL_MARK}"
             asked[name] = suites[suite][:count]
             figures += [
-                measured(c, name, suites[suite], chosen.envs, server=server, first=count)
+                measured(c, name, suites[suite], chosen.envs, served=served, first=count)
                 for c in wanted
                 if chosen.only in {None, c.name}
             ]

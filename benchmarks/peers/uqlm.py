@@ -23,11 +23,12 @@ def load() -> Judge:
         model="local", base_url=os.environ["MODEL_URL"], api_key="none", temperature=0, max_tokens=2
     )
     scorer = PTrueScorer(model)
+    loop = asyncio.new_event_loop()  # one for all claims: the client keeps its connections
     even = 0.5
 
     def judge(claim: str, sources: Sources) -> Judgement:
         prompt = "\n\n".join([QUESTION, *(text for _, text in sources)])
-        (score,) = asyncio.run(scorer.evaluate([prompt], [claim]))["p_true"]
+        (score,) = loop.run_until_complete(scorer.evaluate([prompt], [claim]))["p_true"]
         return (None, None) if isnan(score) else (float(score), bool(score < even))
 
     return judge

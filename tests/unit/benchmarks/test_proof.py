@@ -163,8 +163,15 @@ def quote_row(text: str) -> Row:
     return Row(text, text, BRIDGE, supported=True)
 
 
+def judged_in(
+    left_s: float, rows: list[Row], envs: Path, server: Counting
+) -> tuple[list[dict], dict]:
+    served = _proof_models.Served(server, left_s)
+    return _proof_models.judged(QUOTES, Path(sys.executable), rows, envs, served)
+
+
 def judged(rows: list[Row], envs: Path, server: Counting) -> tuple[list[dict], dict]:
-    return _proof_models.judged(QUOTES, Path(sys.executable), rows, envs, server)
+    return judged_in(60.0, rows, envs, server)
 
 
 @pytest.fixture
@@ -194,6 +201,19 @@ def test_kept_scores_need_no_server(tmp_path: Path) -> None:
     rows = [quote_row("the bridge is red")]
     server = Counting()
     assert judged(rows, tmp_path, server) == judged(rows, tmp_path, server)
+    assert server.starts == 1
+
+
+@pytest.mark.usefixtures("importable")
+def test_a_run_out_of_time_keeps_its_rows_and_asks_no_more(tmp_path: Path) -> None:
+    rows = [quote_row("the bridge is red"), quote_row("opened")]
+    server = Counting()
+    with pytest.raises(subprocess.TimeoutExpired):
+        judged_in(1e-6, rows, tmp_path, server)
+    (kept,) = tmp_path.glob("*.rows.jsonl")
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 1
+    with pytest.raises(subprocess.TimeoutExpired):
+        judged_in(0.0, rows, tmp_path, server)
     assert server.starts == 1
 
 
