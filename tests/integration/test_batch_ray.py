@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.recipes
 
-ROWS = 12
+ROWS = 40
 PATIENCE_S = 120
 ENGINE = """
 import sys, json
@@ -31,6 +31,7 @@ KILLS_AN_ACTOR = """
 engine = RayEngine(Settings(), actors=2, per_claim=False)
 tasks = [engine.submit(row) for row in rows]
 first = engine.result(tasks[0])
+assert [task[0].ref is None for task in tasks].count(True) == 8, "the last group is not full"
 ray.kill(engine._actors[1], no_restart=False)
 show([first, *map(engine.result, tasks[1:])])
 """
@@ -38,7 +39,7 @@ CHECKS_ALONE = """
 engine = RayEngine(Settings(), actors=None, per_claim=False)
 for task in [engine.submit(rows[0]) for _ in engine._actors]:
     engine.result(task)
-show(map(engine._alone, rows[:2]))
+show(engine._one_by_one(rows[:2]))
 """
 
 

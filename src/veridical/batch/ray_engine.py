@@ -7,6 +7,7 @@ killed command none that was written.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,14 @@ from veridical.batch.results import WORKER_DIED, RowResult, of_error
 from veridical.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from veridical.batch.rows import BatchRow
     from veridical.settings import Settings
+
+
+ROWS_A_CALL, CHARACTERS_A_CALL = 16, 50_000
+"""A call takes as long as a short row; so an actor gets some of these at once, or one long row."""
 
 
 class RayWorker:
@@ -30,9 +37,30 @@ class RayWorker:
         verifier = SyncVerifier.from_settings(settings).__enter__()
         self._check = partial(checked, verifier=verifier, per_claim=per_claim)
 
-    def check(self, row: BatchRow) -> RowResult:
-        """Return the result of a row."""
-        return self._check(row)
+    def check(self, rows: Sequence[BatchRow]) -> list[RowResult]:
+        """Return the result of each row."""
+        return [self._check(row) for row in rows]
+
+
+@dataclass(slots=True)
+class RowGroup:
+    """Rows that an actor gets at once; its results, as soon as they are known."""
+
+    rows: list[BatchRow] = field(default_factory=list)
+    characters: int = 0
+    ref: Any = None
+    results: list[RowResult] | None = None
+
+    @property
+    def full(self) -> bool:
+        """True if no row is to be added."""
+        return len(self.rows) >= ROWS_A_CALL or self.characters >= CHARACTERS_A_CALL
+
+    def add(self, row: BatchRow) -> int:
+        """Add a row; return its place."""
+        self.rows.append(row)
+        self.characters += len(row.text) + sum(len(source.text) for source in row.sources)
+        return len(self.rows) - 1
 
 
 class RayEngine:
@@ -52,33 +80,54 @@ class RayEngine:
         # The processors are taken by these, also by one that has ended: it starts again.
         self._new_lone_actor = partial(kind.options(num_cpus=0).remote, one_thread, per_claim)
         self._turns = cycle(self._actors)
+        self._open = RowGroup()
 
-    def submit(self, row: BatchRow) -> tuple[BatchRow, Any]:
-        """Begin the check of a row, by the actor whose turn it is."""
-        return row, next(self._turns).check.remote(row)
+    def submit(self, row: BatchRow) -> tuple[RowGroup, int]:
+        """Add a row to the next call; a full one begins, at the actor whose turn it is."""
+        group = self._open
+        place = group.add(row)
+        if group.full:
+            self._send()
+            # Long rows make small groups, of which as few are held as there are calls ahead.
+            self.ahead = ROWS_AHEAD * len(self._actors) * len(group.rows)
+        return group, place
 
-    def result(self, task: tuple[BatchRow, Any]) -> RowResult:
+    def _send(self) -> None:
+        self._open.ref = next(self._turns).check.remote(self._open.rows)
+        self._open = RowGroup()
+
+    def result(self, task: tuple[RowGroup, int]) -> RowResult:
         """Return the result of a row; one that ends its actor twice has an error."""
-        row, ref = task
-        try:
-            return self._got(ref)
-        except self._ray.exceptions.RayActorError:
-            return self._alone(row)
+        group, place = task
+        if group is self._open:
+            self._send()
+        if group.results is None:
+            group.results = self._results(group)
+        return group.results[place]
 
-    def _alone(self, row: BatchRow) -> RowResult:
-        # All rows of an actor are lost with it: only the row that ends it again is to blame.
-        actor = self._new_lone_actor()
+    def _results(self, group: RowGroup) -> list[RowResult]:
         try:
-            return self._got(actor.check.remote(row))
+            return self._got(group.ref)
         except self._ray.exceptions.RayActorError:
-            detail = "the actor that checked it ended"
-            return of_error(row, WORKER_DIED, detail, per_claim=self._per_claim)
-        finally:
+            return list(self._one_by_one(group.rows))
+
+    def _one_by_one(self, rows: Sequence[BatchRow]) -> Iterator[RowResult]:
+        # All rows of an actor are lost with it: only one that ends it again is to blame.
+        actor = None
+        for row in rows:
+            actor = actor or self._new_lone_actor()
+            try:
+                yield from self._got(actor.check.remote([row]))
+            except self._ray.exceptions.RayActorError:
+                actor = None
+                detail = "the actor that checked it ended"
+                yield of_error(row, WORKER_DIED, detail, per_claim=self._per_claim)
+        if actor is not None:
             self._ray.kill(actor)
 
-    def _got(self, ref: Any) -> RowResult:  # noqa: ANN401 -- Ray has no type for the result of an actor
+    def _got(self, ref: Any) -> list[RowResult]:  # noqa: ANN401 -- Ray has no type for the result of an actor
         try:
-            found: RowResult = self._ray.get(ref)
+            found: list[RowResult] = self._ray.get(ref)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None  # Ray's own message quotes the traceback
         return found

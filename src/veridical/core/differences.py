@@ -2,7 +2,8 @@
 
 A number or a negation that is missing from the other text is marked wherever it stands; other words
 only where they replace each other between words that both texts share. For a full paraphrase only
-such numbers are marked: there is no pair of words to show.
+such numbers are marked: there is no pair of words to show. A quantity that both texts state, in
+other words or units, is no difference.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from veridical.core.fact_tokens import Word, figure, negates, words
+from veridical.core.quantities import Relation, relation
+from veridical.core.quantity_parsing import find_quantities
 from veridical.core.types import Span
 from veridical.core.verdicts import Role
 
@@ -54,6 +57,10 @@ def differences(claim: str, evidence: str) -> Differences:
     other = {i for i, key in enumerate(keys[1]) if key not in ours and _counts(second[i])}
     mine |= {i for left, _ in replaced for i in left if keys[0][i] not in theirs}
     other |= {i for _, right in replaced for i in right if keys[1][i] not in ours}
+    if mine:
+        same, known = _same_quantities(claim, evidence)
+        mine = {i for i in mine if not _within(first[i], same)}
+        other = {i for i in other if not _within(second[i], known)}
     return Differences(_spans(first, mine), _spans(second, other) if mine else ())
 
 
@@ -70,6 +77,21 @@ def pieces(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, bool]]:
         yield span.of(text), True
         at = span.end
     yield text[at:], False
+
+
+def _same_quantities(claim: str, evidence: str) -> tuple[list[Span], list[Span]]:
+    """Return the places of the quantities that both texts state, in each text."""
+    same = [
+        (one.span, other.span)
+        for one in find_quantities(claim)
+        for other in find_quantities(evidence)
+        if relation(one, other) is Relation.SAME
+    ]
+    return [one for one, _ in same], [other for _, other in same]
+
+
+def _within(word: Word, spans: Sequence[Span]) -> bool:
+    return any(span.start <= word.start and word.end <= span.end for span in spans)
 
 
 def _key(word: Word) -> str:

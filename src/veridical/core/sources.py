@@ -46,7 +46,10 @@ def _source(item: object, number: int) -> Source:
         return item
     if isinstance(item, str):
         return Source(str(number), item)
-    if isinstance(item, Mapping) and {"id", "text"} <= item.keys():
-        return Source(item["id"], item["text"])
-    msg = f"source {number} has an unknown shape ({type(item).__name__})"
-    raise SourceError(msg, hint=_SHAPES)
+    if not isinstance(item, Mapping):
+        msg = f"source {number} has an unknown shape ({type(item).__name__})"
+        raise SourceError(msg, hint=_SHAPES)
+    if missing := [key for key in ("id", "text") if key not in item]:
+        msg = f"source {number} has no {' and no '.join(map(repr, missing))}"
+        raise SourceError(msg, hint=_SHAPES)
+    return Source(item["id"], item["text"])

@@ -51,8 +51,8 @@ def answer_tables(evaluation: AnswerEvaluation) -> tuple[Table, ...]:
     return (
         _totals(evaluation),
         _groups("By kind of text", "kind", evaluation.by_kind),
-        _groups("By length of the claim, in characters", "characters", evaluation.by_length),
-        _errors(evaluation.by_error),
+        _groups("By length of the claim, in characters", "length", evaluation.by_length),
+        *([_errors(evaluation.by_error)] if evaluation.by_error else []),
     )
 
 
@@ -97,9 +97,9 @@ def coverage_note(evaluation: AnswerEvaluation) -> str:
     """Return how many claims the figures leave out or never met, in one sentence."""
     total = evaluation.total
     return (
-        f"{total.undetermined} claims are undetermined and in no figure; "
-        f"{total.not_extracted} were not extracted and pass. "
-        f"Sure: {total.sure_flags} flags, {total.sure_passes} passes."
+        f"Claims that are undetermined and in no figure: {total.undetermined}. "
+        f"Claims that were not extracted and pass: {total.not_extracted}. "
+        f"Sure flags: {total.sure_flags}. Sure passes: {total.sure_passes}."
     )
 
 

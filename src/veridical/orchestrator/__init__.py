@@ -12,6 +12,7 @@ from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.config import VerificationConfig
 from veridical.orchestrator.generation import ANSWERING, Generate, from_text_model
 from veridical.orchestrator.loop import Ask, Orchestrator
+from veridical.orchestrator.removal import without_failing
 from veridical.orchestrator.results import (
     Action,
     Attempt,
@@ -44,4 +45,5 @@ __all__ = [
     "annotate",
     "from_text_model",
     "guidance",
+    "without_failing",
 ]

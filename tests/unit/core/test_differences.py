@@ -17,6 +17,8 @@ CASES = [
     ("The pump does not leak.", "The pump does leak.", ["not"], []),
     ("It takes three days.", "It takes 3 days.", [], []),
     ("It opened in 1998.", "It opened in 1998.", [], []),
+    ("It opens at 7 a.m. on weekdays.", "It opens at 07:00 from Monday to Friday.", [], []),
+    ("It opens at 7 a.m. for 30 days.", "It opens at 07:00 for 90 days.", ["30"], ["90"]),
 ]
 
 

@@ -33,6 +33,13 @@ def test_another_shape_is_a_named_error(given: object) -> None:
         as_sources(given)  # type: ignore[arg-type]
 
 
+def test_the_missing_key_of_a_record_is_named() -> None:
+    with pytest.raises(SourceError, match="source 2 has no 'id'"):
+        as_sources([{"id": "x", "text": "a"}, {"text": "b"}])
+    with pytest.raises(SourceError, match="source 1 has no 'id' and no 'text'"):
+        as_sources([{"page_content": "a"}])
+
+
 def test_two_sources_with_one_id_are_refused() -> None:
     with pytest.raises(SourceError, match="S1"):
         as_sources([Source("S1", "a"), Source("S1", "b")])

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
@@ -14,7 +16,7 @@ from veridical.evaluation.answer_results import (
     evaluate_answers,
     scores,
 )
-from veridical.evaluation.answer_tables import answers_to_json, answers_to_markdown
+from veridical.evaluation.answer_tables import answers_to_json, answers_to_markdown, render_answers
 from veridical.evaluation.answers import AnswerSet, LabelledAnswer, parse_answer
 from veridical.evaluation.bootstrap import Resampling
 from veridical.testing import FAKE, FakeBackend, fake_estimate
@@ -125,5 +127,18 @@ def test_the_document_has_every_figure_and_no_text() -> None:
 def test_the_markdown_names_counts_and_definitions() -> None:
     text = answers_to_markdown(evaluation(*ANSWERS))
     assert "4 answers, 8 claims, 3 wrong" in text
-    assert "1 claims are undetermined" in text
+    assert "undetermined and in no figure: 1" in text
     assert "House" not in text
+
+
+def test_no_word_of_a_head_is_folded_on_a_terminal_of_80_columns() -> None:
+    out = io.StringIO()
+    render_answers(evaluation(*ANSWERS), Console(file=out, width=80))
+    by_kind = out.getvalue().partition("By kind of text")[2].partition("kind 0")[0].split()
+    assert {"claims", "detection", "alarms", "answers", "removed", "overlap"} <= set(by_kind)
+
+
+def test_without_kinds_of_error_there_is_no_table_of_them() -> None:
+    sound = evaluation(answer(1, ("House one will pass.", GOOD)))
+    assert "By kind of error" not in answers_to_markdown(sound)
+    assert "By kind of error" in answers_to_markdown(evaluation(*ANSWERS))

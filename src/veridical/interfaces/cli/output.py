@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 CLOSED = "it is closed"
+_TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
 def print_text(text: str) -> bool:
@@ -52,7 +54,9 @@ def print_rich(show: Callable[[Console], None]) -> bool:
         console = Console()
         with console.capture() as capture:
             show(console)
-        sys.stdout.write(capture.get())
+        shown = capture.get()
+        # Rich fills lines up to the width: in a file or a pipe, nobody asked for them.
+        sys.stdout.write(shown if console.is_terminal else _TRAILING.sub("", shown))
 
     return _to_stdout(write)
 

@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 class Report(Assessment):
     """Verdict on an answer, claim by claim; `print(report)` is readable."""
 
+    @property
+    def headline(self) -> str:
+        """Outcome in one sentence, with the number of checked claims; no text of the answer."""
+        from veridical.pipeline.reports.phrases import headline
+
+        return headline(self)
+
     def raise_for_flagged(self, fail_on: FailOn | None = None) -> None:
         """Raise `FlaggedError` if a claim fails under `fail_on`; None is the policy's.
 

@@ -66,6 +66,11 @@ def test_str_is_the_text_report(report: Report) -> None:
     assert str(report).startswith("Flagged: 5 of 8 checked claims")
 
 
+def test_the_headline_is_the_first_line_of_the_text_and_holds_no_claim(report: Report) -> None:
+    assert str(report).startswith(report.headline)
+    assert not any(verdict.claim.text in report.headline for verdict in report.claims)
+
+
 def test_importing_the_report_loads_no_renderer() -> None:
     code = (
         "import sys, veridical.pipeline.reports.report; "

@@ -10,7 +10,7 @@ import { HistoryList } from "./history_list.js";
 import { listen } from "./keyboard.js";
 import { fits, keep, kept, opened } from "./opened.js";
 import { problem } from "./problems.js";
-import { check as stream, converted, keepKey, sendMark, session, signOut, storedCheck } from "./service.js";
+import { check as stream, converted, keepKey, key, sendMark, session, signOut, storedCheck } from "./service.js";
 import { composing, progress, running, say, showing } from "./stages.js";
 import { Text } from "./text.js";
 import { theme } from "./theme.js";
@@ -86,6 +86,7 @@ function failed(error, again = null, text = "") {
 function askForKey(error, again) {
   const dialog = byId("key");
   byId("key-in").value = "";
+  byId("key-title").textContent = key() ? "The service does not accept this key" : "This service asks for a key";
   session().then(({ login }) => { byId("sign-in").hidden = !login; });
   dialog.returnValue = "cancel";
   dialog.showModal();
