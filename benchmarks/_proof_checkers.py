@@ -106,8 +106,8 @@ CHECKERS = (
         "deepeval==4.3.1",
         "deepeval",
         "against it: its prompts hold long examples and ask for lists, which so small a model "
-        "hardly writes. For it: the server holds the replies to its schemas, of 256 tokens at "
-        "most; without that they were no valid JSON",
+        "hardly writes: a list without end is cut at 256 tokens, and its row is undetermined. For "
+        "it: the server holds the replies to its schemas",
         model=True,
     ),
 )

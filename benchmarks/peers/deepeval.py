@@ -12,10 +12,15 @@ REPLY_TOKENS = 256
 
 
 def load() -> Judge:
-    """Return the judge; it flags what misses the metric's own threshold."""
+    """Return the judge; it flags what misses the metric's own threshold.
+
+    A claim about which the model's reply is no JSON has neither score nor decision: lists of a
+    small model often have no end.
+    """
     import os
 
     os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
+    from deepeval.errors import DeepEvalError
     from deepeval.metrics import FaithfulnessMetric
     from deepeval.models import LocalModel
     from deepeval.test_case import LLMTestCase
@@ -40,7 +45,11 @@ def load() -> Judge:
     def judge(claim: str, sources: Sources) -> Judgement:
         texts = [text for _, text in sources]
         case = LLMTestCase(input=QUESTION, actual_output=claim, retrieval_context=texts)
-        score = metric.measure(case, _show_indicator=False)
+        try:
+            score = metric.measure(case, _show_indicator=False)
+        except DeepEvalError as error:
+            print(type(error).__name__)
+            return None, None
         return score, not metric.success
 
     return judge
