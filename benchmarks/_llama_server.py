@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Self
+from urllib.request import urlopen
+
+TOKENS = ("prompt_tokens_total", "prompt_tokens_cached_total", "tokens_predicted_total")
 
 
 def small_model() -> Path:
@@ -27,13 +31,15 @@ def small_model() -> Path:
 class LlamaServer:
     """Serves a model on loopback: two slots of 2,048 tokens each, one thread.
 
-    `address` is that of the server without a path; it stays the same when the server is killed and
-    started again. With `embeddings` it makes vectors of texts and writes none.
+    With `long_texts` it is one slot of 8,192 tokens, and two threads. `address` is that of the
+    server without a path; it stays the same when the server is killed and started again. With
+    `embeddings` it makes vectors of texts and writes none.
     """
 
-    def __init__(self, model: Path, *, embeddings: bool = False) -> None:
+    def __init__(self, model: Path, *, embeddings: bool = False, long_texts: bool = False) -> None:
         self._model = model
-        self._task = ("embeddings",) if embeddings else ()
+        wanted = {"embeddings": embeddings, "long_texts": long_texts}
+        self._task = tuple(name for name, value in wanted.items() if value)
         self._process: subprocess.Popen[str] | None = None
         self.address = ""
 
@@ -62,6 +68,20 @@ class LlamaServer:
             self._process.kill()
             self._process.communicate()  # closes the pipes
             self._process = None
+
+    def tokens(self) -> int:
+        """Return how many tokens it has read, from its cache too, and written."""
+        with urlopen(f"{self.address}/metrics", timeout=60) as reply:  # noqa: S310 -- loopback
+            lines = reply.read().decode().splitlines()
+        found = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        return sum(int(float(found[f"llamacpp:{name}"])) for name in TOKENS)
+
+    def cpu_s(self) -> float:
+        """Return the processor seconds of its process so far."""
+        assert self._process is not None  # noqa: S101 -- it was started
+        text = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8")
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
     def freeze(self) -> None:
         """Stop the process as it is: it answers nothing, but its port stays open."""
@@ -94,6 +114,12 @@ def _serve(model: str, port: int, *tasks: str) -> None:
     parameters.n_parallel = 2
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
+    if "long_texts" in tasks:
+        parameters.n_ctx = 8192
+        parameters.n_parallel = 1
+        parameters.cpuparams.n_threads = 2
+        parameters.cpuparams_batch.n_threads = 2
+    parameters.endpoint_metrics = True
     parameters.warmup = False
     parameters.ui = False
     parameters.verbosity = 0
