@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,27 @@ def test_pandas_frames_are_checked_one_by_one() -> None:
     found = list(checked(iter([frame, frame[:1]])))
     assert [list(one["outcome"]) for one in found] == [["flagged", "grounded"], ["flagged"]]
     assert json.loads(found[0]["row"][0])["by_status"] == {"contradicted": 1}
+
+
+# Py4J leaves its socket to the garbage collector; Spark warns of the pandas locked here.
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
+def test_a_table_of_spark_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_spark = names_of("on_spark")["on_spark"]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyspark.sql import SparkSession
+
+    several = {name: column * 500 for name, column in ROWS.items()}
+    several["id"] = [str(n) for n in range(1000)]
+    pq.write_table(pa.table(several), tmp_path / "answers.parquet")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    local = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    with local.getOrCreate() as spark:
+        rows = on_spark(spark, str(tmp_path)).collect()
+    assert Counter(row["outcome"] for row in rows) == {"flagged": 500, "grounded": 500}
+    assert {row["id"] for row in rows} == set(several["id"])
 
 
 def test_a_table_of_daft_is_checked(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -14,13 +15,14 @@ import pytest
 import _failing_databases as failing
 from _killed_parts import PARTS, Part
 from durability import kills, one_round
+from veridical.store import FeedbackTable, Store
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("SPEC-08.43")]
 
 NewUrl = Callable[[], str]
 SEED = 1
 CUT = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 
@@ -102,3 +104,14 @@ def test_writers_go_on_after_the_server_has_cut_all_connections(new_postgres_url
             connection.execute(CUT)
 
     assert failing.restarts(url, cut, 2).failed == 0
+
+
+def test_the_first_call_after_the_server_has_cut_all_connections_succeeds(
+    new_postgres_url: NewUrl,
+) -> None:
+    url = new_postgres_url()
+    with closing(Store(url)) as store:
+        assert FeedbackTable(store).rows() == []  # its connection is kept
+        with psycopg.connect(url) as connection:
+            connection.execute(CUT)
+        assert FeedbackTable(store).rows() == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,6 +191,87 @@ def test_page_reads_without_scripts(browser: Browser, address: str) -> None:
     page.locator("#answer-text .badge").first.click()
     assert page.url.endswith("#c1")
     context.close()
+
+
+MARKDOWN = """# The log
+
+- **The pump** stopped at *14:02* [S1].
+- The [site](javascript:alert(1)) and <https://evil.example/x> say so.
+
+| Fact | Value |
+|---|---|
+| Restarted | `at once` **today.** |
+
+> ![chart](https://evil.example/p.png) The valve <img src=x onerror=alert(1)> held.
+
+```html
+<script>alert(1)</script>
+```
+"""
+PARTS = (
+    "**The pump** stopped at *14:02* [S1].",
+    "The [site]",
+    "| Restarted | `at once` **today.**",
+)
+
+
+@pytest.fixture
+def drawn(page: Page, tmp_path: Path) -> Page:
+    """Open the report on a Markdown answer that holds active markup."""
+    given = [verdict(number, "The pump", Status.SUPPORTED, "S1", NEEDLE) for number in range(1, 4)]
+    claims = []
+    for one, part in zip(given, PARTS, strict=True):
+        at = MARKDOWN.index(part)
+        claims.append(replace(one, claim=replace(one.claim, span=Span(at, at + len(part)))))
+    summary = Summary(Outcome.GROUNDED, 3, 3, 3, {}, {Status.SUPPORTED: 3}, 0.0, 0.9, 12.0)
+    backend = BackendInfo("fake", "m", Estimator.CROSS_ENCODER, "f")
+    file = tmp_path / "report.html"
+    report = Report(MARKDOWN, SOURCES, tuple(claims), summary, Policy(), backend)
+    file.write_text(report.to_html(), encoding="utf-8")
+    page.goto(file.as_uri())
+    return page
+
+
+def test_markdown_of_the_answer_is_drawn(drawn: Page) -> None:
+    shown = {
+        "p.md-heading": ["The log"],
+        "li strong": ["The pump"],
+        "li em": ["14:02"],
+        "th": ["Fact", "Value"],
+        "td": ["Restarted", "at once today."],
+        "pre code": ["<script>alert(1)</script>"],
+    }
+    texts = {tag: drawn.locator(f"#answer-text {tag}").all_text_contents() for tag in shown}
+    assert texts == shown
+
+
+def test_marks_and_badges_stand_inside_the_markdown(drawn: Page) -> None:
+    marks = {n: "".join(drawn.locator(f"#answer-text .mark[href='#c{n}']").all_text_contents())
+             for n in (1, 2, 3)}  # fmt: skip
+    assert marks == {
+        1: "The pump stopped at 14:02 [S1].",
+        2: "The site",
+        3: "Restartedat once today.",
+    }
+    places = drawn.locator("#answer-text .badge").evaluate_all(
+        "all => all.map((badge) => badge.closest('li, td, blockquote').textContent)"
+    )
+    assert places == [
+        "The pump stopped at 14:02 [S1].",
+        "The site and https://evil.example/x say so.",
+        "at once today.",
+    ]
+    drawn.locator("#answer-text em .mark").click()
+    assert selected(drawn) == "c1"
+
+
+def test_nothing_in_the_markdown_becomes_active(drawn: Page) -> None:
+    links = drawn.locator("#answer-text a").evaluate_all(
+        "all => all.map(({ hash, href }) => [hash, href])"
+    )
+    assert all(target and href.startswith("file:") for target, href in links)
+    assert drawn.locator("#answer-text :is(img, script, iframe, [src], [onerror])").count() == 0
+    assert "<img src=x onerror=alert(1)>" in drawn.locator("#answer-text").inner_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +20,8 @@ import anyio
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+
+from veridical.store import Store, UsageTable
 
 pytestmark = pytest.mark.slow
 
@@ -142,15 +144,42 @@ def test_with_a_key_only_who_has_it_is_let_in(tmp_path: Path, host: str) -> None
         assert "recall" in anyio.run(run, address)
 
 
-def test_a_key_without_the_scope_has_no_memory(tmp_path: Path) -> None:
-    keys = tmp_path / "keys.json"
+def new_key(keys: Path) -> str:
+    """Return a new key of the file, with the scopes that keys have by default."""
     made = subprocess.run(
         [sys.executable, "-m", "veridical", "keys", "new", "agent", "--file", keys, "--json"],
         capture_output=True,
         check=True,
         text=True,
     )
-    key = json.loads(made.stdout)["key"]
+    return str(json.loads(made.stdout)["key"])
+
+
+def test_calls_of_a_key_count_in_the_usage_of_the_database(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    key = new_key(keys)
+
+    async def run(address: str) -> None:
+        async with (
+            httpx2.AsyncClient(headers={"x-veridical-key": key}) as http,
+            Client(streamable_http_client(address, http_client=http)) as client,
+        ):
+            given = {"answer": ANSWER, "sources": SOURCES}
+            assert not (await client.call_tool("check", given)).is_error
+            assert (await client.call_tool("recall", {})).is_error
+
+    variables = {"VERIDICAL_SERVER__USAGE_IN": "store"}
+    with listening(tmp_path, "--keys", str(keys), **variables) as address:
+        anyio.run(run, address)
+    with closing(Store(f"sqlite:///{tmp_path}/memory.db")) as store:
+        (used,) = UsageTable(store).since("2000-01-01")
+    assert (used["key"], used["requests"], used["claims"]) == ("agent", 2, 2)
+    assert used["tokens"] > 0
+
+
+def test_a_key_without_the_scope_has_no_memory(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    key = new_key(keys)
 
     async def run(address: str) -> tuple[Json, Json]:
         async with (

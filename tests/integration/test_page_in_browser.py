@@ -768,14 +768,29 @@ def violations(page: Page, script: str) -> list[str]:
     ]
 
 
+HEIGHT = "(selector) => document.querySelector(selector).getBoundingClientRect().height"
+
+
 def test_card_leaves_the_sources_two_thirds_and_has_its_figures_under_why(page: Page) -> None:
     checked(page)
-    height = "(selector) => document.querySelector(selector).getBoundingClientRect().height"
-    card, pane = (page.evaluate(height, selector) for selector in ("#details", ".right"))
-    assert card <= pane * 0.34
+    assert page.evaluate(HEIGHT, "#details") <= page.evaluate(HEIGHT, ".right") * 0.34
+    page.keyboard.press("w")
+    page.wait_for_selector(".marking .more")
+    assert page.evaluate(HEIGHT, "#details") <= page.evaluate(HEIGHT, ".right") * 0.34
     assert not page.locator("#card .meters").is_visible()
     page.click("#card .figures summary")
     assert page.locator("#card .meters").is_visible()
+
+
+def test_card_takes_a_third_of_a_phone(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=PHONE)
+    checked(page)
+    page.locator("#answer-text .badge").nth(1).click()
+    page.keyboard.press("w")
+    page.wait_for_selector(".marking .more")
+    assert page.evaluate(HEIGHT, "#details") <= PHONE["height"] * 0.34
+    assert in_view(page, "#card .claim-text")
+    assert in_view(page, "#answer-text .badge.on")
 
 
 def test_example_is_there_before_anything_is_typed(page: Page) -> None:

@@ -50,7 +50,7 @@ _FOREIGN = {
     "de": "und ist nicht ein eine einen einem einer eines das dem mit für auf zum zur wird wurde"
     " werden wurden sind haben auch sich wie oder aber durch über kann nur noch mehr sie er es wir"
     " ich dass seit vom unter zwischen nach bei aus ihre seine keine diese dieser beträgt liegt"
-    " zwei drei vier fünf sechs sieben acht neun zehn zwölf",
+    " steht gibt kommt zwei drei vier fünf sechs sieben acht neun zehn zwölf",
     "fr": "les une est sont dans pour par sur avec qui que ne pas plus aux ce cette ces il elle ils"
     " nous vous été être ses leur mais où comme depuis fut était ont sans entre dont peut"
     " deux trois quatre cinq sept huit neuf douze",
@@ -83,6 +83,15 @@ _PARTICLES = _words(
     " las en un per se con pro que est il lo san santa in ad ex via vs op na po ha cum non sur"
     " sans son sa is mit das"
 )
+# Articles that tell of a language where a word in lower case follows: "Le pont", not "Le Monde".
+_ARTICLES = {
+    "fr": _words("le la"),
+    "es": _words("el la los las"),
+    "it": _words("il la lo gli"),
+    "nl": _words("de"),
+}
+_AFTER_ARTICLES = _words("facto jure novo minimis luxe rigueur trop carte mode niño niña")
+"""Words that follow such an article in English."""
 # English words that are written with a mark.
 _NATURALISED = _words(
     "café cafés naïve résumé résumés façade cliché clichés fiancé fiancée déjà vu première jalapeño"
@@ -137,7 +146,15 @@ def _candidates(words: list[str]) -> frozenset[str]:
     lowered = [word.lower() for word in words]
     if sum(word in _PARTICLES for word in lowered) > 3 or _MARKED.search(" ".join(lowered)):  # noqa: PLR2004 -- as many as decide alone
         return frozenset(_LISTS)
-    return frozenset(name for word in lowered for name in _SPEAKS_FOR.get(word, ()))
+    by_article = [name for name in _ARTICLES if _begins_with_article(name, words)]
+    return frozenset(by_article).union(*(_SPEAKS_FOR.get(word, ()) for word in lowered))
+
+
+def _begins_with_article(language: str, words: list[str]) -> bool:
+    """Return whether a short text begins with an article of a language, and no name."""
+    if not 1 < len(words) <= _SHORT or words[0].lower() not in _ARTICLES.get(language, ()):
+        return False
+    return words[1].islower() and words[1] not in _AFTER_ARTICLES
 
 
 def _reads_as(language: str, words: list[str]) -> bool:
@@ -154,6 +171,7 @@ def _reads_as(language: str, words: list[str]) -> bool:
         word in found - _PARTICLES and (index > 0 or not _MARKED.search(word))
         for index, word in enumerate(common)
     )
+    telling += _begins_with_article(language, words)
     score = telling + 0.5 * sum(word in _PARTICLES - _ENGLISH for word in common)
     if score <= 2 * english or score < _MIN_SHARE * len(words):
         return False

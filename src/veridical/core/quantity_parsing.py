@@ -73,7 +73,10 @@ _TIMES_LONG = ("hour", "minute", "day", "week", "fortnight", "month", "year", "d
 _A_TIME = re.compile(rf"\ban?[ -](?P<unit>{'|'.join(_TIMES_LONG)})\b(?!-)", re.IGNORECASE)
 _RATE = re.compile(
     r"(?:\d|\b(?:once|twice|thrice|times|percent|euros?|dollars?|pounds?|cents?|person|day|hours?"
-    r"|week|month|each|half|quarter|third|of))\s+$|[%$€£]\s?$",
+    r"|week|month|each|half|quarter|third|of))\s+$|[%$€£]\s?$"
+    # "2 g of ceftriaxone a day", "two tablets a day"
+    r"|\d\s?[a-zµ]+\s+of\s+[\w-]+\s+$"
+    r"|\b(?:\d\d?|two|three|four|five|six|seven|eight|nine|ten)\s+[a-z]+s\s+$",
     re.IGNORECASE,
 )
 _AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b", re.IGNORECASE)

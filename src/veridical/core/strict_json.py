@@ -55,7 +55,9 @@ def strict_json(text: str) -> object:
     try:
         found: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        failure = f"invalid JSON at line {error.lineno}, column {error.colno}"
+        # What follows a colon in the parser's words may be of the text.
+        cause = error.msg.partition(":")[0].removesuffix(" at")
+        failure = f"invalid JSON at line {error.lineno}, column {error.colno}: {cause}"
         if error.msg == "Extra data":
             failure = f"text after the JSON at line {error.lineno}, column {error.colno}"
     except _RefusedError as error:

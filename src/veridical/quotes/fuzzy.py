@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from veridical.core.cancellation import checkpoint
 from veridical.core.fact_tokens import Word, words
 from veridical.core.types import Span
-from veridical.errors import MissingExtraError
+from veridical.quotes.alignment import AlignmentTooLongError, FuzzyWindow, best_window
 from veridical.quotes.fact_diff import Change, blocks, change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from types import ModuleType
 
     from veridical.quotes.prepared import PreparedSource
     from veridical.quotes.trigram_index import Stretch
@@ -33,16 +32,6 @@ class Near:
     span: Span
     score: float
     change: Change | None = None
-
-
-def rapidfuzz_or_raise() -> ModuleType:
-    """Return `rapidfuzz.fuzz`; `MissingExtraError` if it is not installed."""
-    try:
-        from rapidfuzz import fuzz
-    except ImportError:
-        msg = "matching quotes in the mode 'fuzzy' needs rapidfuzz"
-        raise MissingExtraError(msg, hint="Run: pip install 'veridical[quotes]'") from None
-    return fuzz
 
 
 _MOST_TRIED = 6
@@ -69,7 +58,10 @@ def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near 
         # A window further on by one character has at most one more in common with the quote.
         if LCSseq.similarity(quote, text[max(start, 0) : start + size]) >= least:
             stretch = max(start - reach, 0), min(start + size + reach, len(text))
-            best = _best_of(quote, text, [stretch], threshold)
+            try:
+                best = _best_of(quote, text, [stretch], threshold)
+            except AlignmentTooLongError:
+                continue
             near = best and _examined(quote, text, best)
             if near and near.change is None:
                 return near
@@ -81,13 +73,14 @@ def near_by_words(quote: str, source: PreparedSource, threshold: float) -> Near 
 def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None:
     """Return the best match of a normal form, else the best disqualified one, else None.
 
-    `threshold` is the least score, from 0.5 to 1.
+    `threshold` is the least score, from 0.5 to 1. `AlignmentTooLongError` if both texts are too
+    long to find out.
     """
     if not quote or not source.normal:
         return None
     text = source.normal
     if len(text) < 2 * len(quote):
-        window = _best(quote, text, threshold)
+        window = best_window(quote, text, threshold)
         found = [_examined(quote, text, window)] if window else []
     else:
         whole = [(0, len(text))]
@@ -103,14 +96,6 @@ def nearest(quote: str, source: PreparedSource, threshold: float) -> Near | None
 
 _MOST_REFUSED = 16
 """Windows that are refused before the search ends."""
-
-
-class FuzzyWindow(NamedTuple):
-    """Stretch of a text as long as the quote, with their similarity, 0 to 1."""
-
-    start: int
-    end: int
-    score: float
 
 
 def _in_turn(quote: str, text: str, stretches: Sequence[Stretch], threshold: float) -> list[Near]:
@@ -150,7 +135,7 @@ def _best_of(
     padding = next(char for char in map(chr, range(0xFFFF)) if char not in quote) * size
     first, last = ((0, size), (len(text) - size, len(text))) if at_ends else ((0, 0), (0, 0))
     pieces = [first, *spans, last]
-    best = _best(quote, padding.join([text[a:b] for a, b in pieces]), threshold)
+    best = best_window(quote, padding.join([text[a:b] for a, b in pieces]), threshold)
     return best and _moved_back(best, pieces, size)
 
 
@@ -163,16 +148,6 @@ def _moved_back(window: FuzzyWindow, pieces: Sequence[Stretch], padding: int) ->
         at += end - start + padding
     shift = start - at
     return FuzzyWindow(max(window.start + shift, start), min(window.end + shift, end), window.score)
-
-
-def _best(quote: str, text: str, threshold: float) -> FuzzyWindow | None:
-    cutoff = 100 * threshold - 1e-6  # rapidfuzz counts to 100; it must not round us out
-    found = rapidfuzz_or_raise().partial_ratio_alignment(quote, text, score_cutoff=cutoff)
-    if found is None or found.score / 100 < threshold:
-        return None
-    # A text shorter than the quote is looked for in it.
-    start, end = (found.dest_start, found.dest_end) if len(text) > len(quote) else (0, len(text))
-    return FuzzyWindow(start, end, found.score / 100)
 
 
 # --- examination of a window -----------------------------------------------------------------

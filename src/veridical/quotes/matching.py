@@ -7,6 +7,7 @@ mode `fuzzy`, nearly is one. Marks around a quote that its source does not have 
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import islice, pairwise
@@ -17,6 +18,7 @@ from veridical.core.fact_tokens import negates, words
 from veridical.core.text import normal_form, normal_forms
 from veridical.core.types import Span
 from veridical.errors import ConfigurationError
+from veridical.quotes.alignment import AlignmentTooLongError, rapidfuzz_or_raise
 from veridical.quotes.caveats import (
     Caveat,
     cuts_a_word,
@@ -28,7 +30,7 @@ from veridical.quotes.caveats import (
 )
 from veridical.quotes.ellipses import chained, ellipses, quoted_parts
 from veridical.quotes.fact_diff import Change
-from veridical.quotes.fuzzy import Near, near_by_words, nearest, rapidfuzz_or_raise
+from veridical.quotes.fuzzy import Near, near_by_words, nearest
 from veridical.quotes.grades import Grade, grade, grade_of_parts
 from veridical.quotes.prepared import (
     PreparedSource,
@@ -56,6 +58,8 @@ class Rejection(StrEnum):
 
     EMPTY = "empty"
     NOT_FOUND = "not_found"
+    TOO_LONG = "too_long"
+    """Not checked: it and its source are too long to be compared in the mode `fuzzy`."""
     ELLIPSIS = "ellipsis"
     """Its parts are there, in order; `parts` are their places."""
     NUMBER_MISMATCH = "number_mismatch"
@@ -210,7 +214,8 @@ class Grounder:
         near = None
         if not ellipses(normal):
             near = near_by_words(bare or normal, self._source, self._rules.fuzzy_threshold)
-        near = near or self._nearest(normal)
+        with suppress(AlignmentTooLongError):
+            near = near or self._nearest(normal)
         return near is not None and near.change is None
 
     def match(self, quote: str) -> QuoteMatch:
@@ -230,10 +235,13 @@ class Grounder:
         chain = chained(parts, self._source)
         if chain:
             return self._elliptic(quote, chain)
-        near = self._nearest(normal)
+        try:
+            near, reason = self._nearest(normal), Rejection.NOT_FOUND
+        except AlignmentTooLongError:
+            near, reason = None, Rejection.TOO_LONG
         if near is None:
             caveats = (Caveat.ELLIPSIS,) if parts else ()
-            return QuoteMatch(quote, accepted=False, reason=Rejection.NOT_FOUND, caveats=caveats)
+            return QuoteMatch(quote, accepted=False, reason=reason, caveats=caveats)
         return self._near(quote, near)
 
     def _verbatim(self, quote: str, form: str, places: Sequence[int], count: int) -> QuoteMatch:

@@ -257,7 +257,10 @@ def _engine(url: URL, wait_s: float) -> Engine:
     sqlite = url.drivername == "sqlite"
     limits = {"timeout": wait_s} if sqlite else {"connect_timeout": CONNECT_S}
     try:
-        engine = create_engine(url, connect_args=limits, hide_parameters=True)
+        # A server that was restarted has cut the connections kept here: each is tried before use.
+        engine = create_engine(
+            url, connect_args=limits, hide_parameters=True, pool_pre_ping=not sqlite
+        )
     except ImportError:
         msg = "PostgreSQL needs the extra 'postgres'"
         raise MissingExtraError(msg, hint="pip install 'veridical[postgres]'") from None

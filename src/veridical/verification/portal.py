@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
-from threading import Lock
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 if TYPE_CHECKING:
@@ -15,18 +16,24 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+CLOSE_S = 5.0
+"""Seconds that a close waits for calls under way, and once more for those that it cancelled."""
+
 
 class Portal:
     """Runner of coroutines for callers that cannot await, inside a running event loop, too.
 
     Any thread may call. The thread of the loop starts with the first call and ends with `close`; a
-    call after that starts another one.
+    call after that starts another one. A close waits `CLOSE_S` for calls under way, then cancels
+    them: their callers get `concurrent.futures.CancelledError`. One that cannot be cancelled, as it
+    blocks the loop, is left behind in its thread, which does not keep the process alive.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._stack = ExitStack()
         self._started: BlockingPortal | None = None
+        self._calls: set[Future[Any]] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -39,13 +46,28 @@ class Portal:
     ) -> None:
         with self._lock:
             stack, self._stack, self._started = self._stack, ExitStack(), None
-        # Without the lock: a call under way may need it.
-        # The exception goes along: on Ctrl-C the loop then cancels what is still running.
-        stack.__exit__(kind, error, traceback)
+            calls = frozenset(self._calls)
+        # Without the lock: a call under way may need it. On Ctrl-C nobody waits.
+        late = wait(calls, CLOSE_S if kind is None else 0.0).not_done
+        if not late:
+            stack.__exit__(kind, error, traceback)
+            return
+        for call in late:
+            call.cancel()
+        ending = Thread(target=stack.__exit__, args=(kind, error, traceback), daemon=True)
+        ending.start()
+        ending.join(CLOSE_S)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
         """Return what the coroutine returns, and raise what it raises."""
-        return self._running().call(call)
+        portal = self._running()
+        with self._lock:
+            self._calls.add(under_way := portal.start_task_soon(call))
+        try:
+            return under_way.result()
+        finally:
+            with self._lock:
+                self._calls.discard(under_way)
 
     def enter(self, manager: AbstractAsyncContextManager[Any]) -> None:
         """Enter a context in the loop; `close` leaves it."""
@@ -53,7 +75,7 @@ class Portal:
         self._stack.enter_context(entered)
 
     def close(self) -> None:
-        """End the thread, after the calls that are under way."""
+        """End the thread, after the calls that are under way and end in time."""
         self.__exit__(None, None, None)
 
     def _running(self) -> BlockingPortal:

@@ -111,7 +111,8 @@ class ClaimScorer:
 
     Several batches are under way at once if the policy says `parallel`, else one after the other.
     Where the nearest passage decides, the rest is not read
-    (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far.
+    (docs/decisions/0018-meaning-and-reading.md). `measured` is every answer so far,
+    `sources` and `question` are those of all queries.
     """
 
     def __init__(
@@ -124,9 +125,9 @@ class ClaimScorer:
         batch_size: int = CHUNK,
     ) -> None:
         self._backend = backend
-        self._sources = sources
+        self.sources = sources
         self._batch_size = batch_size
-        self._question = question
+        self.question = question
         self._progress = progress
         self._total = 0
         self._turns = anyio.Semaphore(AT_ONCE)
@@ -211,13 +212,13 @@ class ClaimScorer:
 
     def _as_read(self, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:
         whole = self._backend.info.reads is Reads.WHOLE
-        return join_passages(passages, self._sources) if whole else passages
+        return join_passages(passages, self.sources) if whole else passages
 
     def _queries(self, claim: str, passages: tuple[Passage, ...]) -> list[Query]:
         both = self._backend.info.reads is Reads.BOTH
-        wholes = [p.text for p in join_passages(passages, self._sources)] if both else []
+        wholes = [p.text for p in join_passages(passages, self.sources)] if both else []
         whole = wholes[0] if len(wholes) == 1 else None  # one text of several is not the whole
-        return [Query(claim, passage.text, self._question, whole) for passage in passages]
+        return [Query(claim, passage.text, self.question, whole) for passage in passages]
 
     def _tell(self) -> None:
         if self._progress is not None:

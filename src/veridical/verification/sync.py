@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class SyncVerifier:
-    """`Verifier` without `await`; use it as a context manager, from any thread."""
+    """`Verifier` without `await`; use it as a context manager, from any thread.
+
+    Its end waits 5 seconds for calls of other threads, then cancels them; see `Portal`.
+    """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import TracebackType
 
-    from veridical.core.assessment import Summary
     from veridical.core.limits import Limits
     from veridical.core.ports import Backend, TextModel
     from veridical.core.sources import Sources
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from veridical.pipeline.evidence import Binder
     from veridical.pipeline.inference.aliases import Operation
     from veridical.settings import Settings
+    from veridical.verification.preparation import BoundAnswer
 
 
 logger = logging.getLogger("veridical.verifier")  # a documented name
@@ -160,24 +160,13 @@ class Verifier:
         found = await self._preparation.bound(claims, texts, rules)
         watch.stage("evidence")
         asker = self._asker(texts, question, progress)
-        verdicts = await self._first_look(found.claims, texts, rules, asker, watch)
-        verdicts = await self._second_look(verdicts, found.binder, texts, rules, asker)
-        stage = RuleStage(found.binder, texts, rules, asker)
-        verdicts = await self._by_rule(stage, verdicts, found.claims)
+        verdicts = await self._verdicts(found, rules, asker, watch)
         for verdict in verdicts:
             watch.decided(verdict)
             await asyncio.sleep(0)
         watch.stage("inference")
         await in_worker_thread(partial(self._log, verdicts))
-        return Report(
-            answer=answer,
-            sources=texts,
-            claims=tuple(verdicts),
-            summary=self._summary(verdicts, claims, asker, started),
-            policy=rules,
-            backend=self._backend.info,
-            question=question,
-        )
+        return self._report(answer, claims, verdicts, rules, asker, started=started)
 
     async def verify(  # noqa: PLR0913 -- what is verified, on which evidence, by what rules
         self,
@@ -221,33 +210,51 @@ class Verifier:
         )
         one = ClaimSet((taken,), 1)
         found = await self._preparation.bound(one, texts, rules, always_read)
-        asker, binder = self._asker(texts, question), found.binder
-        verdicts = await self._first_look(found.claims, texts, rules, asker)
-        verdicts = await self._second_look(verdicts, binder, texts, rules, asker, by_sentence=True)
-        stage = RuleStage(binder, texts, rules, asker)
-        verdicts = await self._by_rule(stage, verdicts, found.claims)
+        asker = self._asker(texts, question)
+        verdicts = await self._verdicts(found, rules, asker, by_sentence=True)
         self._log(verdicts)
-        return Report(
-            answer=claim,
-            sources=texts,
-            claims=tuple(verdicts),
-            summary=self._summary(verdicts, one, asker, started),
-            policy=rules,
-            backend=self._backend.info,
-            question=question,
-        )
+        return self._report(claim, one, verdicts, rules, asker, started=started)
 
-    def _summary(
-        self, verdicts: Sequence[Verdict], claims: ClaimSet, asker: ClaimScorer, started: float
-    ) -> Summary:
-        return summarise(
+    async def _verdicts(
+        self,
+        found: BoundAnswer,
+        policy: Policy,
+        asker: ClaimScorer,
+        watch: CheckEvents | None = None,
+        *,
+        by_sentence: bool = False,
+    ) -> list[Verdict]:
+        """Return the verdicts on bound claims: read, read again in parts, decided by rules."""
+        sources = asker.sources
+        verdicts = await self._first_look(found.claims, sources, policy, asker, watch)
+        verdicts = await self._second_look(
+            verdicts, found.binder, sources, policy, asker, by_sentence=by_sentence
+        )
+        stage = RuleStage(found.binder, sources, policy, asker)
+        return await self._by_rule(stage, verdicts, found.claims)
+
+    def _report(  # noqa: PLR0913 -- what was asked, what was found, by what rules, since when
+        self,
+        answer: str,
+        claims: ClaimSet,
+        verdicts: Sequence[Verdict],
+        policy: Policy,
+        asker: ClaimScorer,
+        *,
+        started: float,
+    ) -> Report:
+        """Return the report on verdicts on claims of `answer`; `started` is when the check did."""
+        info = self._backend.info
+        summary = summarise(
             verdicts,
             asker.measured,
             sentences=claims.sentences,
             latency_ms=(perf_counter() - started) * 1000,
             extraction=claims.extraction,
-            certainty=self._backend.info.certainty,
+            certainty=info.certainty,
         )
+        found = tuple(verdicts)
+        return Report(answer, asker.sources, found, summary, policy, info, asker.question)
 
     def _log(self, verdicts: Iterable[Verdict]) -> None:
         """Log the flagged claims, by id, hash and rule, and the reasons for unmeasured ones."""

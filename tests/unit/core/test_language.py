@@ -13,13 +13,16 @@ from veridical.core.language import is_foreign
 DEV = Path(__file__).parents[4] / "shared" / "data" / "dev"
 FOREIGN = {
     "de": "Die Brücke wurde 1998 eröffnet.|Berlin ist groß.|Der Umsatz stieg nicht."
-    "|Die Brücke hat sechs Spuren.",
+    "|Die Brücke hat sechs Spuren.|Der Turm steht in Berlin.",
     "fr": "Le pont a été ouvert en 1998.|Paris est la capitale de la France."
-    "|Le pont compte huit voies.",
-    "es": "El puente se abrió en 1998.|Madrid es la capital de España.",
-    "it": "Il ponte è stato aperto nel 1998.|Roma è la capitale d'Italia.",
-    "pt": "A ponte foi inaugurada em 1998.|Lisboa é a capital de Portugal.",
-    "nl": "De brug werd in 1998 geopend.|Het regent niet in Utrecht.",
+    "|Le pont compte huit voies.|Le pont a six voies.|La tour mesure 300 m.",
+    "es": "El puente se abrió en 1998.|Madrid es la capital de España."
+    "|El puente mide 300 m.|Los barcos salen hoy.",
+    "it": "Il ponte è stato aperto nel 1998.|Roma è la capitale d'Italia."
+    "|Il treno parte tardi.|La torre risale al 1936.",
+    "pt": "A ponte foi inaugurada em 1998.|Lisboa é a capital de Portugal."
+    "|A ponte tem seis faixas.",
+    "nl": "De brug werd in 1998 geopend.|Het regent niet in Utrecht.|De brug kost 9 euro.",
     "sv": "Stockholm är huvudstad i Sverige.|Det regnar inte i Malmö.",
     "da": "Broen blev åbnet i 1998.|Det regner ikke i Odense.",
     "pl": "Warszawa jest stolicą Polski.|Sprzedaż wzrosła o 12 procent.",
@@ -50,6 +53,12 @@ def test_a_sentence_of_another_language_is_foreign(text: str) -> None:
         "São Paulo",
         "El Niño returned.",
         "Le Monde reports losses.",
+        "Il Messaggero reports losses.",
+        "Los Angeles grew quickly.",
+        "De facto standards emerge.",
+        "De novo mutations occur.",
+        "La carte menus cost more.",
+        "Die casting costs less.",
         "Smith et al. disagreed.",
         "In vitro, de facto",
         "The café is über cool.",

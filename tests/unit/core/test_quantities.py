@@ -123,6 +123,19 @@ def test_what_is_no_quantity_is_left(text: str) -> None:
     assert find_quantities(text) == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("She was given 2 g of ceftriaxone a day.", ["2 g"]),
+        ("She takes two tablets a day.", ["two"]),
+        ("She stayed a day.", ["a day"]),
+        ("The 1998 siege lasted a month.", ["1998", "a month"]),
+    ],
+)
+def test_an_article_after_an_amount_is_a_rate_and_no_time(text: str, found: list[str]) -> None:
+    assert [quantity.text for quantity in find_quantities(text)] == found
+
+
 def test_the_words_of_a_bound_belong_to_the_quantity() -> None:
     quantity = only("We saw at least 12 of them")
     assert (quantity.text, quantity.bound) == ("at least 12", Bound.AT_LEAST)

@@ -104,7 +104,7 @@ def test_half_a_surrogate_pair_is_a_quote_that_is_not_there(
     [
         ({"PHQ8_Sleep": "SECRET text"}, "PHQ8_Sleep: Expected list, got str"),
         ({"PHQ8_Slep": ["SECRET"]}, "did you mean PHQ8_Sleep?"),
-        ("SECRET", "error: evidence.json: invalid JSON at line 1, column 1\n"),
+        ("SECRET", "error: evidence.json: invalid JSON at line 1, column 1: Expecting value\n"),
         ('{"PHQ8_Sleep": ["SECRET"], "PHQ8_Sleep": []}', "Duplicate key"),
         ("[]", "evidence.json: Expected JSON object at top level, got list"),
     ],

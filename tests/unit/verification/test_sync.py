@@ -13,6 +13,7 @@ from veridical.core.measurements import Measurement, Query
 from veridical.errors import TextError
 from veridical.pipeline.reports import Report
 from veridical.testing import FakeBackend, fake_estimate
+from veridical.verification import portal
 from veridical.verification.sync import SyncVerifier
 from veridical.verification.verifier import Case, Verifier
 
@@ -90,3 +91,33 @@ def test_leaving_on_an_exception_cancels_what_still_runs() -> None:
     with ThreadPoolExecutor(1) as pool:
         running = interrupt_a_check(_Slow(lambda _: fake_estimate(0.9)), pool)
         assert isinstance(running.exception(), CancelledError)
+
+
+@pytest.mark.parametrize("blocks_the_loop", [False, True])
+def test_close_ends_though_a_backend_hangs(
+    monkeypatch: pytest.MonkeyPatch, *, blocks_the_loop: bool
+) -> None:
+    monkeypatch.setattr(portal, "CLOSE_S", 0.1)
+    begun, let_go = threading.Event(), threading.Event()
+
+    class Hanging(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            begun.set()
+            if blocks_the_loop:
+                let_go.wait(20)
+            await anyio.sleep_forever()
+            return await super().estimate(queries)
+
+    def close(pool: ThreadPoolExecutor) -> Future[Report]:
+        with SyncVerifier(Verifier(Hanging(lambda _: fake_estimate(0.9)))) as verifier:
+            asked = pool.submit(verifier.check, "The bridge opened in 1998.", SOURCES)
+            assert begun.wait(20)
+        return asked
+
+    with ThreadPoolExecutor() as pool:
+        closing = pool.submit(close, pool)
+        try:
+            asked = closing.result(20)
+            assert isinstance(asked.exception(20), CancelledError)
+        finally:
+            let_go.set()

@@ -76,11 +76,12 @@ def mcp(  # noqa: PLR0913 -- one parameter per option is how typer reads a comma
         closing(AuditSink(settings.server.audit_log)) as audit_log,
         closing(Toolbox(settings, sinks=[metrics])) as toolbox,
     ):
-        server = build_server(toolbox.tools, audit_log.tool_called)
+        server = build_server(toolbox.tools, audit_log.tool_called, toolbox.usage.tool_called)
         if http:
             told = partial(print_address, "mcp", json=json, quiet=quiet)
             project = settings.store.project
-            run_http(server, settings.server, metrics, project, listening=told)
+            parts = (server, settings.server, metrics, toolbox.usage, project)
+            run_http(*parts, listening=told)
         else:
             if sys.stdin.isatty() and not quiet:
                 note = (

@@ -16,6 +16,7 @@ from veridical.telemetry import ClaimsVerified, Served
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from veridical.interfaces.http.auth import Key
     from veridical.settings.service_blocks import ServerSettings
     from veridical.store import Store, UsageTable
     from veridical.telemetry import Event
@@ -53,10 +54,19 @@ class UsageSink:
         if key is None:
             return
         if isinstance(event, Served) and event.route.startswith("/v1/"):
-            self._add((key.project, key.name, day_before(0)), {"requests": 1})
+            self._request_of(key)
         elif isinstance(event, ClaimsVerified):
             cost = {"tokens": event.tokens or 0, "cost_usd": event.cost_usd or 0.0}
             self._add((key.project, key.name, day_before(0)), {"claims": event.claims, **cost})
+
+    def tool_called(self, _name: str, _outcome: str, _seconds: float) -> None:
+        """Count a call of a tool for agents as a request; without a key, over a pipe, none."""
+        key = caller()
+        if key is not None:
+            self._request_of(key)
+
+    def _request_of(self, key: Key) -> None:
+        self._add((key.project, key.name, day_before(0)), {"requests": 1})
 
     def _add(self, where: tuple[str, str, str], numbers: Numbers) -> None:
         with self._lock:

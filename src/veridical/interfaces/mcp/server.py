@@ -37,11 +37,13 @@ INSTRUCTIONS = (
 MOST_PROBLEMS = 8
 
 
-def build_server(
-    tools: Sequence[Tool], log_call: LogCall = lambda *_: None
-) -> Server[dict[str, Any]]:
-    """Return the server of these tools; `log_call` gets name, outcome and seconds of each call."""
+def build_server(tools: Sequence[Tool], *log_calls: LogCall) -> Server[dict[str, Any]]:
+    """Return the server of these tools; `log_calls` get name, outcome and seconds of each call."""
     by_name = {tool.name: tool for tool in tools}
+
+    def log(name: str, outcome: str, seconds: float) -> None:
+        for log_call in log_calls:
+            log_call(name, outcome, seconds)
 
     async def list_tools(_context: Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_listed(tool) for tool in tools])
@@ -55,12 +57,12 @@ def build_server(
         started = perf_counter()
         with calling(_key(context)):
             if not _allowed(context, tool):
-                log_call(tool.name, "refused", 0.0)
+                log(tool.name, "refused", 0.0)
                 lacks = f"it lacks the scope {tool.scope}"
                 return _failed(f"this key does not allow {tool.name}: {lacks}")
             async with notifications(context.session) as progress:
                 result = await _called(tool, params.arguments or {}, progress)
-            log_call(tool.name, "failed" if result.is_error else "done", perf_counter() - started)
+            log(tool.name, "failed" if result.is_error else "done", perf_counter() - started)
             return result
 
     return Server(

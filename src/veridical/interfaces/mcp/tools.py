@@ -16,6 +16,7 @@ from veridical.audit import auditing
 from veridical.core.projects import project_in_force
 from veridical.core.types import Source
 from veridical.interfaces.http.schemas import plain_sources
+from veridical.interfaces.http.usage import usage_sink
 from veridical.interfaces.mcp import answers, arguments
 from veridical.interfaces.mcp.progress import Progress
 from veridical.quotes.grounding import ground_quotes
@@ -25,6 +26,7 @@ from veridical.telemetry import (
     audited,
     checked,
     fact_decided,
+    failure,
     quoted,
     verified,
 )
@@ -66,7 +68,9 @@ class Toolbox:
         self, settings: Settings, *, backend: Backend | None = None, sinks: Sequence[Sink] = ()
     ) -> None:
         self._limits = settings.server.limits
-        self._telemetry = Telemetry([LogSink(), *sinks])
+        # Over HTTP the calls of a key count as its requests to the service do.
+        self.usage = usage_sink(settings.server, lambda: self._parts.store, self._failed)
+        self._telemetry = Telemetry([LogSink(), self.usage, *sinks])
         self._hash_key = settings.telemetry.key_of_hashes
         self._parts = Runtime(backend, settings=settings)
         self._parts.take_over(backend)
@@ -127,8 +131,12 @@ class Toolbox:
         )
 
     def close(self) -> None:
-        """Close everything that is open."""
+        """Write what was used, and close everything that is open."""
+        self.usage.write()
         self._parts.close()
+
+    def _failed(self, where: str, error: BaseException) -> None:
+        self._telemetry.take(failure(where, error))
 
     # --- the tools ---------------------------------------------------------------------------
 

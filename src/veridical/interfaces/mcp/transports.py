@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -23,10 +24,12 @@ from veridical.interfaces.mcp.line_repair import repair_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from socket import socket
 
     from mcp.server.lowlevel import Server
     from starlette.types import ASGIApp
 
+    from veridical.interfaces.http.usage import UsageSink
     from veridical.settings.service_blocks import ServerSettings
     from veridical.telemetry.prometheus import PrometheusSink
 
@@ -61,10 +64,11 @@ async def _stdio(server: Server[Any]) -> None:
         group.cancel_scope.cancel()
 
 
-def run_http(
+def run_http(  # noqa: PLR0913 -- what is served, behind which keys, who is told
     server: Server[Any],
     settings: ServerSettings,
     metrics: PrometheusSink,
+    usage: UsageSink,
     project: str = DEFAULT_PROJECT,
     *,
     listening: Callable[[str], object],
@@ -81,7 +85,15 @@ def run_http(
     # The server raises the signal that ended it once more when it is done.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     listening(f"http://{host}:{opened.getsockname()[1]}{PATH}")
-    anyio.run(partial(uvicorn.Server(config).serve, sockets=[opened]))
+    anyio.run(_serve, uvicorn.Server(config), opened, usage)
+
+
+async def _serve(http: uvicorn.Server, opened: socket, usage: UsageSink) -> None:
+    writing = asyncio.create_task(usage.keep_writing())
+    try:
+        await http.serve(sockets=[opened])
+    finally:
+        writing.cancel()
 
 
 def http_app(

@@ -1,4 +1,7 @@
-"""The report as one HTML page: no other file, no network, readable without scripts."""
+"""The report as one HTML page: no other file, no network, readable without scripts.
+
+A script draws the answer's Markdown, with the modules of the service's page.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,26 @@ from veridical.core.cancellation import in_pieces
 from veridical.core.status_table import STATUS_TABLE
 from veridical.pipeline.reports.meters import WIDTH
 from veridical.pipeline.reports.page import to_page
-from veridical.pipeline.reports.templates import content_policy, page_style, resource, template
+from veridical.pipeline.reports.templates import (
+    SHARED_MODULES,
+    content_policy,
+    page_style,
+    script,
+    template,
+)
 
 if TYPE_CHECKING:
     from veridical.core.assessment import Assessment
 
 
 _PACKAGE = "veridical.pipeline.reports"
+_MODULES = (*SHARED_MODULES, "markdown_answer.js", "page.js")
 _MOST_IN_NOTEBOOK = 50
 
 
 def to_html(assessment: Assessment) -> str:
     """Return the page; every text in it is escaped, its control characters made visible."""
-    css, js = page_style(), resource(_PACKAGE, "page.js")
+    css, js = page_style(), script(_MODULES)
     return in_pieces(
         template(_PACKAGE, "page.html.j2").generate(
             page=to_page(assessment),

@@ -127,6 +127,11 @@ _EXCLUSIONS: Mapping[Exclusion, str] = {
     Exclusion.CODE: "code",
 }
 
+_COUNTABLE = frozenset(
+    {Exclusion.QUESTION, Exclusion.INSTRUCTION, Exclusion.GREETING, Exclusion.HEADING}
+)
+"""Exclusions whose value is a noun that has a plural."""
+
 _SKIPS: Mapping[Skip, str] = {
     Skip.NOT_SAMPLED: "not in the sample",
     Skip.NOT_CRITICAL: "no number, name, negation or word of certainty in it",
@@ -289,9 +294,14 @@ def denominators(assessment: Assessment) -> str:
     summary = assessment.summary
     extracted = count(summary.claims_extracted, "claim")
     sentences = count(summary.sentences, "sentence")
-    skipped = [f"{n} {name.replace('_', ' ')}" for name, n in summary.skipped.items() if n]
+    skipped = [_left_out(name, n) for name, n in summary.skipped.items() if n]
     tail = f"; skipped: {', '.join(skipped)}" if skipped else ""
     return f"{summary.claims_checked} of {extracted} checked, from {sentences}{tail}"
+
+
+def _left_out(reason: str, n: int) -> str:
+    words = reason.replace("_", " ")
+    return count(n, words) if reason in _COUNTABLE else f"{n:,} {words}"
 
 
 def coverage(assessment: Assessment) -> str:

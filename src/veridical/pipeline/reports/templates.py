@@ -5,6 +5,7 @@ A page runs under a policy that allows its own style and script, by their hash, 
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
@@ -18,6 +19,8 @@ from veridical.pipeline.reports.escaping import visible
 from veridical.pipeline.reports.phrases import count, tones
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jinja2 import Template
 
     from veridical.core.status_table import Status
@@ -40,6 +43,21 @@ def _digest(text: str) -> str:
 def resource(package: str, name: str) -> str:
     """Return the text of a file of a package."""
     return files(package).joinpath(name).read_text(encoding="utf-8")
+
+
+SHARED_MODULES = ("dom.js", "markdown_inline.js", "markdown.js", "markdown_elements.js")
+"""Modules of JavaScript in this package that the page of the service uses as well."""
+
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=const|function|class)", re.MULTILINE)
+
+
+@cache
+def script(modules: Sequence[str]) -> str:
+    """Return modules of this package as one script; each comes after those that it imports."""
+    texts = (resource("veridical.pipeline.reports", name) for name in modules)
+    joined = "\n".join(_EXPORT.sub("", _IMPORT.sub("", text)) for text in texts)
+    return f'"use strict";\n(() => {{\n{joined}}})();\n'
 
 
 @cache

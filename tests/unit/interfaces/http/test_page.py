@@ -15,14 +15,17 @@ from fastapi import FastAPI
 
 from veridical.core.status_table import STATUS_TABLE
 from veridical.interfaces.http.page import PAGE_POLICY, build_page_router, page_files, vocabulary
+from veridical.pipeline.reports.templates import SHARED_MODULES
 
 ROOT = Path(__file__).parents[4]
 PAGE = files("veridical.interfaces.http.page")
+REPORTS = files("veridical.pipeline.reports")
 SCRIPTS = [name for name in page_files() if name.endswith(".js")]
 
 
 def source(name: str) -> str:
-    return PAGE.joinpath(name).read_text("utf-8")
+    package = REPORTS if name in SHARED_MODULES else PAGE
+    return package.joinpath(name).read_text("utf-8")
 
 
 def test_every_file_is_served_with_the_policy() -> None:
@@ -35,7 +38,7 @@ def test_every_file_is_served_with_the_policy() -> None:
             for name in page_files():
                 reply = await client.get(f"/page/{name}")
                 assert reply.headers["content-security-policy"] == PAGE_POLICY
-                assert reply.content == PAGE.joinpath(name).read_bytes()
+                assert reply.text == source(name)
                 known = {"if-none-match": reply.headers["etag"]}
                 assert (await client.get(f"/page/{name}", headers=known)).status_code == 304
 

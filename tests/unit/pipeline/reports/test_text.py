@@ -111,6 +111,12 @@ def test_totals_say_what_was_skipped_and_why(report: Report) -> None:
     assert "8 of 10 claims checked, from 9 sentences; skipped: 1 greeting, 1 question" in text
 
 
+def test_skipped_nouns_are_in_the_right_number(report: Report) -> None:
+    skipped = {"greeting": 1, "heading": 2, "code": 3, "not_sampled": 4}
+    text = to_plain(replace(report, summary=replace(report.summary, skipped=skipped)))
+    assert "skipped: 1 greeting, 2 headings, 3 code, 4 not sampled" in text
+
+
 def test_what_a_cascade_saved_is_said(report: Report) -> None:
     saving = CascadeUsage(asked_first=24, asked_second=4, stood_in=1)
     shown = to_plain(replace(report, summary=replace(report.summary, cascade=saving)))

@@ -20,7 +20,7 @@ from fastapi.responses import Response
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.pipeline.reports import phrases
 from veridical.pipeline.reports.formats import FORMATS
-from veridical.pipeline.reports.templates import page_style
+from veridical.pipeline.reports.templates import SHARED_MODULES, page_style
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def build_page_router() -> APIRouter:
 
     add("/", _read("veridical.interfaces.http.page", "index.html"), _TYPES["html"])
     for name in page_files():
-        content = _read("veridical.interfaces.http.page", name)
+        content = _read(_package(name), name)
         add(f"/page/{name}", content, _TYPES[name.rpartition(".")[2]])
     add("/page/report.css", page_style().encode(), _TYPES["css"])
     add("/page/words.json", vocabulary(), "application/json")
@@ -73,10 +73,19 @@ def build_page_router() -> APIRouter:
 
 @cache
 def page_files() -> tuple[str, ...]:
-    """Return the names of the files under `/page/`: scripts, styles and data of this package."""
-    names = {file.name for file in files("veridical.interfaces.http.page").iterdir()}
+    """Return the names of the files under `/page/`: scripts, styles and data.
+
+    They are those of this package, and the scripts that exported reports use as well.
+    """
+    own = {file.name for file in files("veridical.interfaces.http.page").iterdir()}
+    names = own | {*SHARED_MODULES}
     known = {name for name in names if name.rpartition(".")[2] in _TYPES}
     return tuple(sorted(known - _NOT_UNDER_PAGE))
+
+
+def _package(name: str) -> str:
+    shared = name in SHARED_MODULES
+    return "veridical.pipeline.reports" if shared else "veridical.interfaces.http.page"
 
 
 def _answer(content: bytes, media_type: str, known: str | None) -> Response:

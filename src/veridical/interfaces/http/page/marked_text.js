@@ -2,7 +2,7 @@
 // only the chunks it lies in, and the browser lays out only those that are in view.
 
 import { h } from "./dom.js";
-import { blocks } from "./markdown.js";
+import { blocks, leavesOf } from "./markdown.js";
 import { elements } from "./markdown_elements.js";
 import { look, urgency } from "./words.js";
 
@@ -126,7 +126,6 @@ export class MarkedText {
 }
 
 const overlaps = (leaf, item) => leaf.start < item.end && leaf.end > item.start;
-const leavesOf = (block) => block.leaves ?? block.children.flatMap(leavesOf);
 const firstOf = (chunk, item) => Math.max(item.start, chunk.leaves.find((leaf) => overlaps(leaf, item)).start);
 const lastOf = (chunk, item) => Math.min(item.end, chunk.leaves.findLast((leaf) => overlaps(leaf, item)).end);
 

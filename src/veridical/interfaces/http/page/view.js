@@ -4,14 +4,13 @@ import { probability } from "./bits.js";
 import { card } from "./card.js";
 import { ClaimList, inText } from "./claim_list.js";
 import { byId, h } from "./dom.js";
-import { looksLikeMarkdown } from "./markdown.js";
+import { LONGEST_FORMATTED, looksLikeMarkdown } from "./markdown.js";
 import { MarkedText } from "./marked_text.js";
 import { arrive, markAt } from "./scrolling.js";
 import { Text } from "./text.js";
 import { checked, count, deciding, listed, onlyUnsure, plain, tone } from "./words.js";
 
 const EVERY_MS = 100; // how often what comes in is drawn
-const LONGEST_FORMATTED = 300_000; // a longer text is shown as it is written
 const wide = matchMedia("(min-width: 61em)");
 const EMPTY = { question: null, answer: null, sources: [], marks: {} };
 

@@ -15,9 +15,14 @@ const ITEM = /^( {0,3})([-+*]|(\d{1,9})[.)])(?:([ \t]+)|$)/;
 const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 const DEEPEST = 12;
 
+export const LONGEST_FORMATTED = 300_000; // a longer text is shown as it is written
+
 /** Whether a text has lines that are Markdown and would look odd as plain text. */
 export const looksLikeMarkdown = (text) =>
   /(?:^|\n)(?:#{1,6} \S|[-*+] \S|\d{1,3}\. \S|```|> \S|\|.*\|[ \t]*\n\|?[ \t:|-]+\n)|\*\*\S/.test(text.slice(0, 50_000));
+
+/** The leaves of a block, in text order. */
+export const leavesOf = (block) => block.leaves ?? block.children.flatMap(leavesOf);
 
 export function blocks(text) {
   const lines = [];
