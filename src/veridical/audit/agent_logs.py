@@ -27,6 +27,10 @@ SHAPES = (
     'A list of steps, {"steps": [...]}, {"messages": [...]} of OpenAI or Anthropic, or spans of '
     "OpenTelemetry; as JSON, or one a line (JSONL)"
 )
+ROLES = (
+    "Roles are system, developer, user, assistant and tool. Rewrite a log in a form of your own "
+    'with them, or as {"steps": [{"context": observation, "claim": thought}, ...]}'
+)
 _ROLES: Mapping[str, Role] = {
     "assistant": "assistant",
     "developer": "system",
@@ -202,7 +206,7 @@ def _read_message(message: object, log: Log, place: str) -> None:
         held = {"content": [message]}
     if role is None:
         msg = f"{place}: message {number} has no known role"
-        raise DocumentError(msg, hint="Roles are system, developer, user, assistant and tool")
+        raise DocumentError(msg, hint=ROLES)
     said: list[Said] = []
     for key in ("reasoning_content", "content", "parts"):
         _read_content(held.get(key), role, _call_id(held), said, log)

@@ -15,7 +15,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_WORD = re.compile(r"[^\W\d_]+")
+# Letters before a digit are no word: the `v` of "v2.1" is one in Czech.
+_WORD = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?!\d)")
 _LATIN = re.compile(r"[A-Za-z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff\uff21-\uff5a]+")
 # A letter such as `ß`, and no ligature or sign: English words hardly have any.
 _MARKED = re.compile(r"[\u00df-\u00f6\u00f8-\u024f\u1ea0-\u1eff]")

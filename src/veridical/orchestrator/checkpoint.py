@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.core.assessment import Assessment, Outcome
-from veridical.core.measurements import Unmeasured
+from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Note, Status
 from veridical.orchestrator.calls import call
 from veridical.orchestrator.results import (
@@ -165,4 +165,6 @@ def _reason(report: Report) -> str:
         for verdict in report.claims
         if verdict.status is Status.UNDETERMINED and isinstance(verdict.p1, Unmeasured)
     )
+    if len(reasons) > 1:  # claims that the mode or the limit left out are no failure
+        del reasons[UnmeasuredReason.DISABLED.value]
     return reasons.most_common(1)[0][0] if reasons else "mostly_hedged"

@@ -307,6 +307,12 @@ def test_what_is_no_trace_is_a_named_error(text: str, message: str) -> None:
     assert raised.value.hint
 
 
+def test_a_log_in_a_form_of_its_own_is_told_the_form_of_steps() -> None:
+    with pytest.raises(InputError) as raised:
+        read_trace('{"type": "thought", "text": "x"}\n{"type": "observation", "text": "y"}', "own")
+    assert '"context": observation' in str(raised.value.hint)
+
+
 def test_errors_hold_no_text() -> None:
     with pytest.raises(DocumentError) as raised:
         read_trace('[{"role": "The patient sleeps badly", "content": "x"}]', "trace.json")

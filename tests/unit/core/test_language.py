@@ -102,3 +102,19 @@ def test_marks_that_belong_to_no_letter_make_no_other_language() -> None:
     claim = "The pump was repaired on Monday and the valve was replaced."
     for mark in ("\u0336", "\u0301\u0308\u0323"):
         assert not is_foreign("".join(char + mark if char.isalpha() else char for char in claim))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "diff v2.41.0..v2.42.0 config/pool.yaml max_connections: 80",
+        "v1.2, v1.3, v1.4",
+        "z3 na2 se4",
+    ],
+)
+def test_letters_before_a_digit_are_no_word_of_a_language(text: str) -> None:
+    assert not is_foreign(text)
+
+
+def test_words_beside_numbers_still_tell_the_language() -> None:
+    assert is_foreign("Firma byla založena v roce 1998 a sídlí v Praze.")

@@ -77,6 +77,13 @@ def test_max_claims_limits_what_is_checked(bridge: ModuleType) -> None:
     assert answer.report.summary.skipped == {"over_limit": 2}
 
 
+def test_claims_over_the_limit_are_not_named_as_the_failure(bridge: ModuleType) -> None:
+    options = VerificationConfig(max_claims_per_response=1)
+    verifier = bridge.verifier(bridge.unmeasured)
+    answer = bridge.process(Orchestrator(bridge.Script([bridge.GOOD]), verifier, config=options))
+    assert answer.failure.detail == "rate_limited"
+
+
 @pytest.mark.spec("SPEC-16.28")
 def test_a_sample_checks_its_share_and_says_so(bridge: ModuleType) -> None:
     for rate, checked in ((0.3, 2), (0.5, 2), (1.0, 4)):
