@@ -67,8 +67,10 @@ BOUNDED = {
     "veridical.pipeline.claims.citations._ID": "marks of at most 500 characters",
     "veridical.pipeline.claims.citations._INDEXED": "a few characters before a mark",
     "veridical.pipeline.claims.lead_ins._TAG": "the last 60 characters of a sentence",
+    "veridical.quotes.transcripts._STARTS[1]": "the start of a transcript, at one place",
+    "veridical.quotes.transcripts._STARTS[2]": "the start of a transcript, at one place",
 }
-"""Expressions that would be steep, and the short texts that are all they are matched with."""
+"""Expressions that would be steep, and the short texts or the one place they are matched with."""
 _SAMPLES = "a1 .-'\"[(<\n\tA,:_é"
 
 
@@ -199,9 +201,9 @@ def _seconds(name: str, pattern: re.Pattern[Any], text: str) -> float:
     """Return the processor time of all matches in a text, or of the first where one is sought."""
     given = text.encode() if isinstance(pattern.pattern, bytes) else text
     started = process_time()
-    if _at_one_place(name):
-        pattern.match(given)
-        pattern.fullmatch(given)
+    if used := _methods_at_one_place(name):
+        for method in used:
+            getattr(pattern, method)(given)
     else:
         for _ in pattern.finditer(given):
             pass
@@ -209,11 +211,11 @@ def _seconds(name: str, pattern: re.Pattern[Any], text: str) -> float:
 
 
 @cache
-def _at_one_place(name: str) -> bool:
-    """Return whether the modules match an expression at one place only, and search for none."""
+def _methods_at_one_place(name: str) -> frozenset[str]:
+    """Return how the module matches an expression at one place; none if it searches, too."""
     module, _, variable = name.partition("[")[0].rpartition(".")
     used = set(_uses_of(variable).findall(inspect.getsource(importlib.import_module(module))))
-    return bool(used) and used <= {"match", "fullmatch"}
+    return frozenset(used) if used <= {"match", "fullmatch"} else frozenset()
 
 
 def _uses_of(variable: str) -> re.Pattern[str]:

@@ -35,21 +35,6 @@ KNOWN_ATTACKS = (
 )
 """Stages that once took more than linear time, with the text that showed it."""
 
-ONCE_STEEP = (
-    "veridical.audit.conclusion._SYMBOL",
-    "veridical.consistency.rewording._CITATION",
-    "veridical.core.strict_json._FENCE",
-    "veridical.pipeline.claims.blocks._ATX_END",
-    "veridical.pipeline.claims.citations._CANDIDATE",
-    "veridical.pipeline.claims.citations._TITLED",
-    "veridical.pipeline.claims.confidence._STATED",
-    "veridical.pipeline.claims.confidence._STATED[2]",
-    "veridical.pipeline.claims.confidence._STATED[4]",
-    "veridical.pipeline.claims.confidence._STATED[6]",
-    "veridical.pipeline.claims.endings._OTHER_SCRIPTS",
-    "veridical.quotes.transcripts._VOICE",
-)
-
 
 @pytest.mark.parametrize(("stage", "text"), KNOWN_ATTACKS)
 def test_a_stage_that_once_was_slow_takes_time_in_proportion_to_the_text(
@@ -68,9 +53,11 @@ def test_an_expression_that_backtracks_is_found() -> None:
     assert not steep("veridical.core.text._none", re.compile(r"(?<!\s)\s++x"), 800)
 
 
-def test_an_expression_that_once_was_steep_is_not() -> None:
-    found = patterns()
-    assert [name for name in ONCE_STEEP if steep(name, found[name])] == []
+def test_no_expression_takes_more_than_linear_time_for_long_texts() -> None:
+    long = {name: each for name, each in patterns().items() if name not in BOUNDED}
+    assert len(long) > 300
+    # Seen twice: a machine that is busy elsewhere may seem steep once.
+    assert [name for name, each in long.items() if steep(name, each) and steep(name, each)] == []
 
 
 def test_expressions_of_short_texts_are_still_there() -> None:

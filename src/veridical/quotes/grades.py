@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from veridical.core.types import Span
 
-_AS_WRITTEN = re.compile(r"\s*(?:[\[(]\s?(?:\.{2,}|…|⋯)\s?[\])]|\.{3,}|\. \. \.(?: \.)*|…|⋯)\s*")
+_AS_WRITTEN = re.compile(
+    r"(?:(?<!\s)\s++)?(?:[\[(]\s?(?:\.{2,}|…|⋯)\s?[\])]|\.{3,}|\. \. \.(?: \.)*|…|⋯)\s*+"
+)
 _OUTER_MARKS = "\"'`“”„‟‘’‚‛«»‹›「」『』《》"
 _TAG = re.compile(r"<[^<>]*>")
 

@@ -43,7 +43,7 @@ MARKS = (
 )
 # Families of charsets that pages declare; codecs of Python that are none (punycode) stay out.
 DECLARED_CHARSET = re.compile(
-    rb"""<meta[^>]{1,200}?charset\s*=\s*["']?\s*"""
+    rb"""<meta[^>]{1,200}?charset\s*+=\s*+["']?+\s*+"""
     rb"""((?:ascii|big5|cp125|euc-|gb|iso-8859-|koi8-|latin|shift_jis|us-ascii|utf-8|windows-)[\w-]{0,9})""",
     re.IGNORECASE,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 CLOSED = "it is closed"
-_TRAILING = re.compile(r" +$", re.MULTILINE)
 
 
 def print_text(text: str) -> bool:
@@ -56,9 +54,14 @@ def print_rich(show: Callable[[Console], None]) -> bool:
             show(console)
         shown = capture.get()
         # Rich fills lines up to the width: in a file or a pipe, nobody asked for them.
-        sys.stdout.write(shown if console.is_terminal else _TRAILING.sub("", shown))
+        sys.stdout.write(shown if console.is_terminal else _without_trailing(shown))
 
     return _to_stdout(write)
+
+
+def _without_trailing(text: str) -> str:
+    """Return the text without blanks at the ends of lines."""
+    return "\n".join(line.rstrip(" ") for line in text.split("\n"))
 
 
 def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:

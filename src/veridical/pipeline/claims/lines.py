@@ -9,7 +9,7 @@ from veridical.core.cancellation import checkpoint
 
 # The same ends of line as str.splitlines.
 _LINE = re.compile(r"[^\n\r\v\f\x1c-\x1e\x85\u2028\u2029]+")
-_QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?)+")
+_QUOTE = re.compile(r"(?:[ \t]{0,3}>[ \t]?+)++")
 _ONE_BREAK = frozenset({"\n", "\r", "\r\n", "\v", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"})
 _TAB = 4
 

@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 
 _MAX_LENGTH = 1000
 _MAX_ITEM_WORDS = 6
-_AND = re.compile(r"\s*,?\s+(?:and|but)\s+(?:(?:then|also|later|now|currently)\s+)?")
+# White space before a joint is tried from its beginning only: a long run would be read again from
+# each of its characters.
+_SPACE = r"(?:(?<!\s)\s++)"
+_AND = re.compile(
+    rf"(?:{_SPACE}?,\s++|{_SPACE})(?:and|but)\s++(?:(?:then|also|later|now|currently)\s++)?"
+)
 _CLAUSE_JOINT = re.compile(
-    r"\s*[,;]?\s+(?:and|but|while|whereas)\s+(?:(?:also|then|meanwhile)\s+)?"
-    r"|\s*;\s+(?:(?:however|therefore|moreover|meanwhile|by contrast|in contrast)\b,?\s+)?"
+    rf"(?:{_SPACE}?[,;]\s++|{_SPACE})(?:and|but|while|whereas)\s++(?:(?:also|then|meanwhile)\s++)?"
+    rf"|{_SPACE}?;\s++(?:(?:however|therefore|moreover|meanwhile|by contrast|in contrast)\b,?\s++)?"
 )
 # A time or place in front that holds of the whole sentence: "In 2019, ".
 _ADJUNCT = re.compile(
     r"(?:In|On|At|By|During|Since|Until|From|As of|Within|Throughout) [^,;:]{1,60},\s+"
 )
-_COMMA = re.compile(r"\s*,\s+(?:and\s+)?|\s+and\s+")
+_COMMA = re.compile(rf"{_SPACE}?,\s++(?:and\s++)?|{_SPACE}and\s++")
 _PLURAL = word_set("are were have do")
 _BE_OR_HAVE = word_set("is are was were has have had")
 # Verbs that hold of each of their objects when they hold of all.

@@ -15,7 +15,7 @@ RAISED = (
 )
 # Text before a mark: a word, perhaps in parentheses or emphasis, or a stop.
 _CITED = re.compile(
-    r"(?:(?P<word>[^\W\d_]{3,})\)?|[^\W\d_][\"”’»)]{0,2}[.,;:!?]|[…。\"”»])[*_]{0,3}\Z"
+    r"(?:(?<![^\W\d_])(?P<word>[^\W\d_]{3,}+)\)?|[^\W\d_][\"”’»)]{0,2}[.,;:!?]|[…。\"”»])[*_]{0,3}\Z"
 )
 _CITED_NUMBER = re.compile(r"\d[.,;:!?][*_]{0,3}\Z")
 _MEASURES = word_set(

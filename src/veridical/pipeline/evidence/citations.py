@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _LINES = re.compile(r"(?P<path>.+):L?(?P<first>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?")
 # As editors and the reports count lines; a form feed or U+2028 ends none.
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_NUMBERED = re.compile(r"[A-Za-z]+[-_ ]?0*(?P<number>\d+)")
+_NUMBERED = re.compile(r"[A-Za-z]++[-_ ]?+(?P<number>\d++)")
 
 
 def resolve_citations(
@@ -60,7 +60,7 @@ class CitationResolver:
         found: dict[str, list[str]] = {}
         for source in self._sources:
             if match := _NUMBERED.fullmatch(source):
-                found.setdefault(match["number"], []).append(source)
+                found.setdefault(match["number"].lstrip("0") or "0", []).append(source)
         return found
 
     def _region(self, match: re.Match[str]) -> Span | None:

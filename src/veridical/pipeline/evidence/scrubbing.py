@@ -78,7 +78,8 @@ def _scrub_line(line: str) -> str:
         return _CELL.sub(MARKER, content) + ending
     if content.lstrip().startswith(("{", "[{")) and (emptied := _emptied_json(content)):
         return emptied + ending
-    rest = _STRUCTURE.sub("", content, count=1)  # it matches at the start, if only nothing
+    structure = _STRUCTURE.match(content)
+    rest = content[structure.end() :] if structure else content
     quote = '"' if rest.startswith('"') else ""
     removed = MARKER if rest else ""
     return f"{content.removesuffix(rest)}{quote}{removed}{quote}{ending}"
