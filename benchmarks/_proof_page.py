@@ -231,6 +231,9 @@ def priced(model: str) -> str:
 def elsewhere() -> list[str]:
     """Return where stages, scaling and money are measured."""
     names = {
+        "scaling": "every stage beside its bare limit; claims, callers, one call before and after",
+        "batch": "processes, memory of a data set",
+        "batch_ray": "a data set on Ray",
         "throughput": "`check` beside the bare ONNX session",
         "quotes": "quotes beside rapidfuzz",
         "latency": "claims",
