@@ -70,7 +70,8 @@ class RayEngine:
         self._ray = _started()
         processors = int(self._ray.cluster_resources().get("CPU", 1))
         number = actors or processors
-        self.ahead = ROWS_AHEAD * number
+        # So many that every actor has full groups to go on with, unless rows are long.
+        self.ahead = ROWS_AHEAD * number * ROWS_A_CALL
         self._per_claim = per_claim
         one_thread = settings.model_copy(update={"threads": 1})
         # More actors than processors would wait for ever.
@@ -88,7 +89,6 @@ class RayEngine:
         place = group.add(row)
         if group.full:
             self._send()
-            # Long rows make small groups, of which as few are held as there are calls ahead.
             self.ahead = ROWS_AHEAD * len(self._actors) * len(group.rows)
         return group, place
 
