@@ -122,6 +122,8 @@ bounds: | $(BIN)/python ## the core with the oldest versions allowed; RESOLUTION
 	  pyproject.toml --output-file $(VENV)/bounds/requirements.txt
 	$(VENV)/bounds/bin/python -m pip install --quiet --requirement $(VENV)/bounds/requirements.txt .
 	.ci/exercise $(abspath $(VENV))/bounds/bin
+	$(VENV)/bounds/bin/python -m pip install --quiet pytest hypothesis pint
+	$(VENV)/bounds/bin/python -m pytest --quiet -W default tests/unit/core tests/unit/pipeline/claims
 
 RESOLUTION := lowest-direct
 
