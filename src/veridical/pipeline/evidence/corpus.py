@@ -43,6 +43,8 @@ differ only in a number or a name (docs/decisions/0018-meaning-and-reading.md).
 
 KEPT_CHARACTERS = 1_000_000
 """Characters of the sources in a `CorpusCache`: a corpus takes about 25 bytes for each."""
+KEPT_CORPORA = 32
+"""Most corpora in it: one of a single sentence takes 15 kB."""
 
 _CONNECTIVE = re.compile(
     r"(?:however|also|moreover|furthermore|in addition|additionally|therefore|thus|and|but|finally"
@@ -321,8 +323,8 @@ def _form(text: str) -> str:
 class CorpusCache:
     """Cache of the corpora of the last sources: an agent checks claim after claim against them.
 
-    The last one stays, and those before it while all have at most `characters` together. It holds
-    their texts. May be used from several threads.
+    The last one stays, and those before it while they are few and all have at most `characters`
+    together. It holds their texts. May be used from several threads.
     """
 
     def __init__(
@@ -364,7 +366,9 @@ class CorpusCache:
             self._kept.clear()
 
     def _make_room(self, least: int = 1) -> None:
-        while len(self._kept) > least and sum(map(_size, self._kept)) > self._characters:
+        while len(self._kept) > KEPT_CORPORA or (
+            len(self._kept) > least and sum(map(_size, self._kept)) > self._characters
+        ):
             self._kept.popitem(last=False)
 
 

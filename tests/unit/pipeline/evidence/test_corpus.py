@@ -10,6 +10,7 @@ from veridical.core.sources import as_sources
 from veridical.core.types import Span
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.evidence import Corpus, CorpusCache
+from veridical.pipeline.evidence.corpus import KEPT_CORPORA
 from veridical.pipeline.evidence.tokens import words
 
 BuildCorpus = Callable[..., Corpus]
@@ -116,6 +117,14 @@ def test_corpora_are_kept_as_long_as_their_texts_have_room_together() -> None:
     assert corpora.of(first) is kept
     corpora.of(as_sources({"S1": "Three."}))  # no room for the one that was asked for least lately
     assert corpora.of(first) is kept
+
+
+def test_of_many_small_corpora_the_last_are_kept() -> None:
+    corpora = CorpusCache(split_sentences)
+    texts = [as_sources({"S1": f"It has {n} lanes."}) for n in range(KEPT_CORPORA + 1)]
+    first, second, *_ = [corpora.of(text) for text in texts]
+    assert corpora.of(texts[1]) is second
+    assert corpora.of(texts[0]) is not first
 
 
 def test_the_last_corpus_is_kept_whatever_its_size_until_it_is_dropped() -> None:
