@@ -33,6 +33,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in [name for name in os.environ if name.startswith("VERIDICAL_")]:
         monkeypatch.delenv(name)
+    write_rows(ROWS)
+    return tmp_path
+
+
+def write_rows(number: int) -> None:
     lines = [
         json.dumps(
             {
@@ -41,10 +46,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
                 "sources": {"S1": SOURCE.format(n=n, year=1900 + n, lanes=2 + n % 2)},
             }
         )
-        for n in range(ROWS)
+        for n in range(number)
     ]
-    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
-    return tmp_path
+    Path("rows.jsonl").write_text("\n".join(lines))
 
 
 COMMAND = (sys.executable, "-m", "veridical", "batch", "rows.jsonl")
@@ -115,6 +119,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def test_ctrl_c_ends_a_run_without_a_traceback() -> None:
+    write_rows(50 * ROWS)  # so many that it does not end before, on a busy machine
     with start("out", "--processes", "2") as run:
         wait_for(lambda: bool(written("out")))
         os.killpg(run.pid, signal.SIGINT)

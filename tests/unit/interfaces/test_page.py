@@ -20,9 +20,10 @@ from fastapi.testclient import TestClient
 
 from veridical.interfaces.http import page
 from veridical.interfaces.http.page import PAGE_POLICY, build_page_router
+from veridical.pipeline.reports import templates
 from veridical.pipeline.reports.formats import FORMATS
 
-FOLDER = Path(page.__file__).parent
+FOLDER, REPORTS = Path(page.__file__).parent, Path(templates.__file__).parent
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +48,12 @@ def test_page_has_nothing_inline_and_names_no_other_host(client: TestClient) -> 
 
 
 def test_every_file_is_served_and_every_served_file_is_there(client: TestClient) -> None:
-    names = {path.name for path in FOLDER.iterdir() if path.suffix in {".js", ".css"}}
-    for name in names:
+    files = {path.name: path for path in FOLDER.iterdir() if path.suffix in {".js", ".css"}}
+    files |= {name: REPORTS / name for name in templates.SHARED_MODULES}
+    names = files.keys()
+    for name, path in files.items():
         reply = client.get(f"/page/{name}")
-        assert reply.text == (FOLDER / name).read_text(encoding="utf-8")
+        assert reply.text == path.read_text(encoding="utf-8")
         for imported in re.findall(r'from "\./([\w.]+)"', reply.text):
             assert imported in names
     assert client.get("/page/__init__.py").status_code == 404
