@@ -39,10 +39,10 @@ ENGINES = ("local", "ray")
 
 def main() -> None:
     """Measure, print the page."""
-    chosen = options(__doc__, rounds=1)
+    chosen = options(__doc__, rounds=1, files={"--rows": f"number of rows; default {ROWS}"})
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        times, required = measured(write_rows(ROWS), chosen.rounds)
+        times, required = measured(write_rows(int(chosen.rows or ROWS)), chosen.rounds)
         kills, lost = killed(write_rows(KILL_ROWS))
     publish(Page("Batch on Ray", [*times, *kills], [*required, lost]), __doc__, chosen)
 
@@ -79,7 +79,8 @@ def measured(rows: Path, rounds: int) -> tuple[list[str], list[Requirement]]:
             print(f"{engine}: {seconds[engine][-1]:.0f} s", file=sys.stderr)
     best = {engine: min(each) for engine, each in seconds.items()}
     overhead = best["ray"] / best["local"] - 1
-    found = [(e, f"{ROWS:,}", f"{s:.0f}", f"{ROWS / s:.0f}") for e, s in best.items()]
+    number = int(rows.stem)
+    found = [(e, f"{number:,}", f"{s:.0f}", f"{number / s:.0f}") for e, s in best.items()]
     return table(("engine", "rows", "seconds", "rows/s"), found), [
         Requirement("the bytes of the local engine", str(len(digests)), len(digests) == 1),
         Requirement(
