@@ -5,7 +5,8 @@ of ten claims and three sources of 2,000 words. Bare: as many processes with a m
 runs the pairs of the same answers, already cut into tokens. All are warm and measured in turns.
 
 Again: the same job with two processes and a cache of estimates, then the same command once more,
-and then into another folder, where every estimate comes from the cache.
+and then into another folder, where every estimate comes from the cache. Most sentences are the
+same in all rows, so that the first run finds much in the cache, too.
 
 Memory: a job whose rows have no sources, so that no model runs. The peak of the process is that of
 reading, ids, results and resumption.
