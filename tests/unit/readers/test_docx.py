@@ -71,6 +71,18 @@ def test_a_document_without_text_or_with_tricks_is_refused(data: bytes, says: st
         docx.docx_to_text(data, "it")
 
 
+def test_a_document_with_any_damaged_byte_is_read_or_refused_by_name() -> None:
+    data = document("")
+    refused = 0
+    for place in range(0, len(data), 3):
+        damaged = bytearray(data)
+        damaged[place] ^= 0xFF
+        with pytest.raises(DocumentError) as caught:  # it holds no text, damaged or not
+            docx.docx_to_text(bytes(damaged), "it")
+        refused += "damaged" in str(caught.value)
+    assert refused > len(data) // 10
+
+
 def test_a_document_that_unpacks_to_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(docx, "MAX_UNPACKED_BYTES", 1024**2)
     data = document(paragraph("x" * 2 * 1024**2))
