@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 ROWS_A_CALL, CHARACTERS_A_CALL = 16, 50_000
-"""A call takes as long as a short row; so an actor gets some of these at once, or one long row."""
+"""Rows, and characters, at which a call is full: by itself it takes as long as a short row."""
 
 
 class RayWorker:
@@ -114,16 +114,19 @@ class RayEngine:
     def _one_by_one(self, rows: Sequence[BatchRow]) -> Iterator[RowResult]:
         # All rows of an actor are lost with it: only one that ends it again is to blame.
         actor = None
-        for row in rows:
-            actor = actor or self._new_lone_actor()
-            try:
-                yield from self._got(actor.check.remote([row]))
-            except self._ray.exceptions.RayActorError:
-                actor = None
-                detail = "the actor that checked it ended"
-                yield of_error(row, WORKER_DIED, detail, per_claim=self._per_claim)
-        if actor is not None:
-            self._ray.kill(actor)
+        try:
+            for row in rows:
+                actor = actor or self._new_lone_actor()
+                try:
+                    yield from self._got(actor.check.remote([row]))
+                except self._ray.exceptions.RayActorError:
+                    self._ray.kill(actor)  # it would start again
+                    actor = None
+                    detail = "the actor that checked it ended"
+                    yield of_error(row, WORKER_DIED, detail, per_claim=self._per_claim)
+        finally:
+            if actor is not None:
+                self._ray.kill(actor)
 
     def _got(self, ref: Any) -> list[RowResult]:  # noqa: ANN401 -- Ray has no type for the result of an actor
         try:
