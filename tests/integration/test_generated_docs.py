@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -25,17 +25,15 @@ def test_every_start_page_is_short() -> None:
     assert [p.name for p in pages if len(p.read_text(encoding="utf-8").splitlines()) >= 100] == []
 
 
-def script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def script(load_script: Callable[[Path], ModuleType]) -> Callable[[str], ModuleType]:
+    return lambda name: load_script(ROOT / "scripts" / f"{name}.py")
 
 
 @pytest.mark.parametrize("page", ["cli", "http", "mcp"])
-def test_the_reference_is_what_the_program_says(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_is_what_the_program_says(
+    page: str, script: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     committed = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
     assert script("reference").PAGES[page]() == committed, "run python scripts/reference.py"
@@ -55,7 +53,9 @@ def test_the_reference_shows_what_help_prints(words: list[str]) -> None:
     assert f"## veridical {' '.join(words)}\n\n```text\n{printed}\n```\n" in page
 
 
-def test_the_reliability_plot_is_of_the_weights_that_ship() -> None:
+def test_the_reliability_plot_is_of_the_weights_that_ship(
+    script: Callable[[str], ModuleType],
+) -> None:
     plot = (DOCS / "images" / "reliability.svg").read_text(encoding="utf-8")
     (described,) = re.findall(r"<dc:description>(.*?)</dc:description>", plot, re.DOTALL)
     said = json.loads(described.strip().replace("&quot;", '"'))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from importlib.metadata import Distribution
 from pathlib import Path
 from types import ModuleType
@@ -13,13 +13,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("licences", ROOT / "scripts" / "licences.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_script(ROOT / "scripts" / "licences.py")
 
 
 @pytest.fixture(scope="module")

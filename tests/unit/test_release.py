@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import importlib.util
 import tomllib
+from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -17,13 +17,8 @@ CHANGELOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- One thing.\n"
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("release", ROOT / "scripts" / "release.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_script(ROOT / "scripts" / "release.py")
 
 
 def test_the_version_stands_in_one_place(script: ModuleType) -> None:

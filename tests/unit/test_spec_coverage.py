@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 SCRIPT = Path(__file__).parents[1] / "spec_coverage.py"
 
 
 @pytest.fixture(scope="module")
-def coverage() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("spec_coverage", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def coverage(load_script: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_script(SCRIPT)
 
 
 def test_every_marker_names_a_requirement(coverage: ModuleType) -> None:

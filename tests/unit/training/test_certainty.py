@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,16 +18,8 @@ PRECISION = 0.95
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("training_certainty", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules[spec.name] = module  # where dataclasses look for the types of their fields
-    spec.loader.exec_module(module)
-    return module
+def script(load_script: Callable[[Path], ModuleType]) -> ModuleType:
+    return load_script(SCRIPT)
 
 
 def verdicts(script: ModuleType, slope: float, *, answers: bool = True, n: int = 3000) -> list[Any]:
