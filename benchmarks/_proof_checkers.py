@@ -20,6 +20,9 @@ class Checker:
     model: bool = False
 
 
+SHARES_ANSWERS = {"budget gap"}
+"""Checkers that find the answers of the model in the cache of another: no cost is theirs."""
+
 CHECKERS = (
     Checker(
         "veridical",

@@ -12,7 +12,7 @@ import numpy as np
 
 from _common import CORES, processor, table
 from _proof_alarms import at_equal_alarms
-from _proof_checkers import ABSENT, CHECKERS
+from _proof_checkers import ABSENT, CHECKERS, SHARES_ANSWERS
 from _proof_measuring import HOW
 from veridical.evaluation.metrics import balanced_accuracy
 from veridical.evaluation.tables import ratio
@@ -196,12 +196,15 @@ def behind(found: Sequence[dict]) -> str:
             f"{other['checker']} ({label})"
             for metric, label in (("balanced_accuracy", "balanced accuracy"), ("auroc", "AUROC"))
             for other in others
-            if compares(other[metric] or 0, ours[metric] or 0)
+            if None not in (other[metric], ours[metric]) and compares(other[metric], ours[metric])
         ]
         for compares in (gt, eq)
     )
     parts = [f"Ahead of veridical: {', '.join(ahead) or 'none'}."]
-    return " ".join([*parts, *([f"Level with it: {', '.join(level)}."] if level else [])])
+    unknown = [other["checker"] for other in others if other["auroc"] is None]
+    parts += [f"Level with it: {', '.join(level)}."] if level else []
+    parts += [f"Without a figure: {', '.join(unknown)}."] if unknown else []
+    return " ".join(parts)
 
 
 def cost_row(name: str, figures: Sequence[dict]) -> tuple[object, ...]:
@@ -211,7 +214,8 @@ def cost_row(name: str, figures: Sequence[dict]) -> tuple[object, ...]:
         return name, "failed", "", "", "", ""
     keys = ("cpu_ms", "tokens", "peak_mb", "install_mb", "import_s")
     cpu, tokens, peak, size, imported = (np.median([one[key] for one in found]) for key in keys)
-    return name, f"{cpu:.1f}", f"{tokens:.0f}", f"{peak:.0f}", f"{size:.0f}", f"{imported:.2f}"
+    asked = ("cached", "cached") if name in SHARES_ANSWERS else (f"{cpu:.1f}", f"{tokens:.0f}")
+    return name, *asked, f"{peak:.0f}", f"{size:.0f}", f"{imported:.2f}"
 
 
 def money_rows(figures: Sequence[dict]) -> list[tuple[str, str]]:

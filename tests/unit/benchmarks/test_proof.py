@@ -68,6 +68,12 @@ def test_a_tie_is_no_lead() -> None:
     assert told == "Ahead of veridical: none. Level with it: other (balanced accuracy)."
 
 
+def test_a_checker_without_a_figure_is_named_and_not_behind() -> None:
+    ours = {"checker": "veridical", "balanced_accuracy": 0.6, "auroc": 0.6}
+    none = {"checker": "other", "balanced_accuracy": None, "auroc": None}
+    assert behind([ours, none]) == "Ahead of veridical: none. Without a figure: other."
+
+
 def test_a_peer_that_abstains_is_compared_on_its_own_rows() -> None:
     ours = {"flags": [False, True, True, False]}
     theirs = {"flags": [None, True, True, None]}
