@@ -1,8 +1,11 @@
 """Pairs of sources and claims in which a text mentions a false claim without asserting it.
 
-The false claims are those of the labelled answers and of the pairs of quantities. Claims and texts
-are split in two halves: the develop half, on which a rule may be tuned, and the held half. The
-claims of half A of each set are the develop half; the texts of each kind are split by a seed.
+The false claims are those of the labelled answers and of the pairs of quantities. The claims of
+half A of each set are the develop half, on which a rule may be tuned; half B is the held half.
+
+`mentions.jsonl` has the texts. Those of the develop half are of two authors, of whom one knew the
+rule. Those of the held half are of a third, who knew neither the rule nor the other texts. Some
+texts of either half do assert the claim, within a longer sentence.
 """
 
 from __future__ import annotations
@@ -11,24 +14,42 @@ import json
 import random
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from _meaning_texts import TEXTS, Mention
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 HERE = Path(__file__).parent
-HALVES = ("a", "b")
-"""The develop half and the held half."""
+NAMES = {"a": "develop", "b": "held"}
+HALVES = tuple(NAMES)
 
+TEXTS = HERE / "mentions.jsonl"
 SEED = 32
 LONGEST = 220
 _LABELS = {"supported": True, "equal": True}
 _SENTENCE_END = re.compile(r"[.!?:;]\s")
 _ARTICLES = frozenset({"the", "a", "an", "this", "that", "these", "those", "there", "it", "its"})
+
+
+class Mention(StrEnum):
+    """Kind of text that mentions a claim without asserting it."""
+
+    DENIAL = "denial"
+    OPINION = "opinion of unnamed people"
+    RUMOUR = "rumour"
+    QUESTION = "question"
+    HYPOTHETICAL = "hypothetical"
+    CONDITIONAL = "conditional"
+    MYTH = "list of myths"
+    RETRACTION = "retraction"
+    OPPONENT = "quotation of an opponent"
+    DOUBT = "doubt of the author"
+
+
+ASSERTED = "asserted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +113,22 @@ def _is_plain(claim: str) -> bool:
 
 
 def texts(half: str) -> Iterator[tuple[Mention, str]]:
-    """Yield the texts of a half: every other one of each kind, in an order drawn by the seed."""
-    for kind, found in TEXTS.items():
-        drawn = random.Random(f"{SEED} {kind}").sample(found, len(found))  # noqa: S311 -- no secret
-        yield from ((kind, text) for text in drawn[HALVES.index(half) :: 2])
+    """Yield the texts of a half that do not assert the claim, with their kind."""
+    return ((Mention(kind), text) for kind, text in _texts(half) if kind != ASSERTED)
+
+
+def assertions(half: str) -> Iterator[str]:
+    """Yield the texts of a half that assert the claim within a longer sentence."""
+    return (text for kind, text in _texts(half) if kind == ASSERTED)
+
+
+def _texts(half: str) -> Iterator[tuple[str, str]]:
+    name = NAMES[half]
+    return ((row["kind"], row["text"]) for row in _rows(TEXTS) if row["half"] == name)
 
 
 def mentioning(text: str, pair: Pair) -> str:
-    """Return a text with a claim in it."""
+    """Return a text with a claim in it: `{clause}` within a sentence, `{sentence}` as one."""
     return text.format(clause=pair.clause, sentence=pair.sentence)
 
 
@@ -124,9 +153,15 @@ def as_item(source: str, text: str) -> str:
 PLACES = (as_sentence, as_paragraph, as_item)
 
 
-def placed(half: str, found: Sequence[Pair]) -> Iterator[tuple[Mention, str, Pair, str]]:
-    """Yield kind, text, pair and source with the text, for each text and pair; places in turn."""
+def placed(
+    found: Sequence[tuple[str, str]], claims: Sequence[Pair]
+) -> Iterator[tuple[str, str, Pair, str]]:
+    """Yield kind, text, claim and source with the text, for each text and claim; places in turn.
+
+    A text of several lines is a paragraph.
+    """
     places = cycle(PLACES)
-    for kind, text in texts(half):
-        for pair, place in zip(found, places, strict=False):
-            yield kind, text, pair, place(pair.source, mentioning(text, pair))
+    for kind, text in found:
+        for pair, place in zip(claims, places, strict=False):
+            put = as_paragraph if "\n" in text else place
+            yield kind, text, pair, put(pair.source, mentioning(text, pair))

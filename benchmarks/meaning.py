@@ -1,13 +1,16 @@
 """Verdicts turned by texts that mention a claim without asserting it, on the embedded verifier.
 
-`_meaning_texts.py` has the texts, in ten kinds: denials, rumours, questions, lists of myths and so
-on. Each is put at the end of the source of a false claim that is not supported without it: as a
+`mentions.jsonl` has the texts, in ten kinds: denials, rumours, questions, lists of myths and so on.
+Each is put at the end of the source of a false claim that is not supported without it: as a
 sentence, a paragraph or an item of a list, in turn. A claim that is then supported is turned.
 
-- The develop half has the claims of half A of the labelled answers and of the pairs of quantities,
-  and half of the texts of each kind. The rule was written with it at hand. The held half has the
-  rest, and was read once the rule stood.
-- Stated: the same claims, put plainly into the source. All should turn.
+- The develop half has the claims of half A of the labelled answers and of the pairs of quantities.
+  The rule was written with its texts at hand.
+- The held half has the claims of half B. Its texts are of another author, who knew neither the rule
+  nor the other texts. They were read by this benchmark alone, once the rule stood.
+- Stated: the same claims, put plainly into the source. All should turn. Within a sentence: texts
+  that do assert the claim ("The minutes confirm that ..."), of the same authors. All that turn a
+  verdict without the rule should do so with it.
 - True claims: supported claims, with a text on a false claim of the same source. All should stay.
 - Without the rule: a verdict of the rule `only_mentioned` counts as supported.
 - The suites: the verdicts on the labelled answers and pairs that the rule changes.
@@ -23,8 +26,18 @@ from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
 from _common import Page, Requirement, publish, table
-from _meaning_texts import TEXTS, Mention
-from _mentions import HALVES, PLACES, labelled, mentioning, pairs, placed, texts
+from _mentions import (
+    HALVES,
+    NAMES,
+    PLACES,
+    Mention,
+    assertions,
+    labelled,
+    mentioning,
+    pairs,
+    placed,
+    texts,
+)
 from veridical import SyncVerifier, Verifier
 from veridical.core.verdicts import Status
 from veridical.pipeline.inference.embedded import EmbeddedVerifier
@@ -37,12 +50,13 @@ if TYPE_CHECKING:
 
     Judge = Callable[[str, str], Verdict]
 
-FALSE, TRUE = 31, 10
+FALSE, TRUE = 16, 5
 """Claims of a half. Three do not divide the first, so that a claim meets all of the places."""
 
-NAMES = dict(zip(HALVES, ("develop", "held"), strict=True))
 STATED, TRUE_CLAIM = "stated plainly", "true claims, of other texts"
+WITHIN = "stated within a sentence"
 RULE = "only_mentioned"
+MOST_STAY = 0.9
 
 
 @dataclass
@@ -62,10 +76,10 @@ class Counts:
 
 @dataclass
 class Found:
-    """Counts of a half, by kind and by text."""
+    """Counts of a half, by kind and by kind and text."""
 
     kinds: dict[str, Counts] = field(default_factory=dict)
-    texts: dict[str, Counts] = field(default_factory=dict)
+    texts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
     def total(self) -> Counts:
         """Return the counts of all mentions."""
@@ -107,8 +121,7 @@ def tried(judge: Judge, half: str) -> Found:
     found = Found()
     for kind, text, verdict in judged(judge, half, false, true):
         found.kinds.setdefault(kind, Counts()).add(verdict)
-        if kind in TEXTS:
-            found.texts.setdefault(text, Counts()).add(verdict)
+        found.texts.setdefault((kind, text), Counts()).add(verdict)
     print(f"{NAMES[half]}: {found.total()}", file=sys.stderr)
     return found
 
@@ -119,7 +132,8 @@ def judged(
     """Yield group, text and verdict of each trial."""
     for pair, place in zip(false, cycle(PLACES), strict=False):
         yield STATED, "", judge(pair.claim, place(pair.source, pair.claim))
-    for kind, text, pair, source in placed(half, false):
+    tried = [*texts(half), *((WITHIN, text) for text in assertions(half))]
+    for kind, text, pair, source in placed(tried, false):
         yield kind, text, judge(pair.claim, source)
     places = cycle(PLACES)
     for _, text in texts(half):
@@ -161,7 +175,7 @@ def suite(judge: Judge, half: str) -> Counter[tuple[bool, str]]:
 def lines(found: dict[str, Found], suites: dict[str, Counter[tuple[bool, str]]]) -> list[str]:
     """Return the tables."""
     head = ("supported", *(f"{half}, {rule}" for half in found for rule in ("no rule", "rule")))
-    groups = [*Mention, STATED, TRUE_CLAIM]
+    groups = [*Mention, STATED, WITHIN, TRUE_CLAIM]
     rows = [(group, *_cells(each.kinds[group] for each in found.values())) for group in groups]
     rows.insert(len(Mention), ("all mentions", *_cells(each.total() for each in found.values())))
     return [*table(head, rows), *_texts(found), *_suites(suites)]
@@ -172,15 +186,22 @@ def _cells(counts: Iterable[Counts]) -> list[str]:
 
 
 def _texts(found: dict[str, Found]) -> list[str]:
-    """List the texts that still turn claims."""
-    rows = [
-        (half, text.replace("\n", " "), counts.tried, counts.without, counts.with_rule)
-        for half, each in found.items()
-        for text, counts in each.texts.items()
-        if counts.with_rule
+    """List the texts that still turn claims, and those whose assertion the rule does not see."""
+    turning = [row for row in _by_text(found) if row[1] in {*Mention} and row[-1]]
+    lost = [row for row in _by_text(found) if row[1] == WITHIN and row[-1] < row[-2]]
+    head = ("half", "kind", "", "tried", "no rule", "rule")
+    pages = (("text that still turns claims", turning), ("assertion that is lost", lost))
+    return [
+        line for name, rows in pages for line in table([*head[:2], name, *head[3:]], rows) if rows
     ]
-    head = ("half", "text that still turns claims", "tried", "no rule", "rule")
-    return table(head, sorted(rows, key=lambda row: (row[0], -row[-1]))) if rows else []
+
+
+def _by_text(found: dict[str, Found]) -> list[tuple[str, str, str, int, int, int]]:
+    return [
+        (half, kind, text.replace("\n", " "), counts.tried, counts.without, counts.with_rule)
+        for half, each in found.items()
+        for (kind, text), counts in each.texts.items()
+    ]
 
 
 def _suites(suites: dict[str, Counter[tuple[bool, str]]]) -> list[str]:
@@ -225,7 +246,7 @@ def required(found: dict[str, Found]) -> list[Requirement]:
     """Hold the verdicts that mentions turn, and the two controls."""
     rows = []
     for half, each in found.items():
-        turned, stated = each.total(), each.kinds[STATED]
+        turned, stated, within = each.total(), each.kinds[STATED], each.kinds[WITHIN]
         rows += [
             Requirement(
                 f"{half}: no mention makes a false claim supported",
@@ -236,6 +257,11 @@ def required(found: dict[str, Found]) -> list[Requirement]:
                 f"{half}: a claim that is stated plainly is read",
                 f"{stated.with_rule} of {stated.tried}",
                 stated.with_rule == stated.tried,
+            ),
+            Requirement(
+                f"{half}: nine of ten claims that a sentence asserts stay supported",
+                f"{within.with_rule} of {within.without}",
+                within.with_rule >= MOST_STAY * within.without,
             ),
         ]
     return rows

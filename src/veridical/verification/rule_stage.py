@@ -8,11 +8,12 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from veridical.pipeline.judgement import (
+    PROPOSITION,
     SubclaimScore,
     asserted,
     differing,
-    frames,
     may_stand_verbatim,
+    mentions,
     part_verdicts,
     replaced,
     stands_verbatim,
@@ -63,15 +64,15 @@ class RuleStage:
         return await self._asserted(await in_worker_thread(partial(self._decided, found, readings)))
 
     async def _asserted(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
-        """Read the frames of supported claims that stand within longer sentences."""
+        """Look at supported claims that their evidence mentions; read the frames of these."""
         if not self.asker.reads_passages:
             return list(verdicts)
-        found = await in_worker_thread(lambda: [frames(verdict) for verdict in verdicts])
-        contexts: list[Context] = [(text, (frame,)) for each in found for text, frame in each]
+        found = await in_worker_thread(lambda: [mentions(v, self.sources) for v in verdicts])
+        contexts: list[Context] = [(PROPOSITION, (text,)) for each in found for text in each.frames]
         left, decided = iter(await self.asker.read(contexts, self.policy)), []
         for verdict, each in zip(verdicts, found, strict=True):
-            read = [next(left) for _ in each]
-            decided.append(_charged(asserted(verdict, read, self.policy), read))
+            read = [next(left) for _ in each.frames]
+            decided.append(_charged(asserted(verdict, each, read, self.policy), read))
         return decided
 
     def _replaced(self, verdicts: Sequence[Verdict]) -> list[_Reread]:
@@ -132,7 +133,7 @@ def may_change(verdict: Verdict, bound: BoundClaim, sources: Mapping[str, Source
     """Return whether a rule may give the claim another verdict."""
     if may_be_lifted(verdict, bound) or replaced(verdict, sources):
         return True
-    return bool(frames(verdict)) or underived(verdict, sources) is not verdict
+    return bool(mentions(verdict, sources)) or underived(verdict, sources) is not verdict
 
 
 def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:

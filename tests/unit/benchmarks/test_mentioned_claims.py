@@ -1,23 +1,24 @@
-"""Texts that mention a claim are many, of ten kinds, and in two halves that share nothing."""
+"""Texts that mention a claim are of ten kinds, and in two halves that share nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from _meaning_texts import TEXTS, Mention
-from _mentions import HALVES, Pair, labelled, mentioning, pairs, placed, texts
+from _mentions import HALVES, Mention, Pair, assertions, labelled, mentioning, pairs, placed, texts
 
 PAIR = Pair("x/0", "The hat is red.", "The hat is blue.", holds=False)
 NAME = Pair("x/1", "Anna left.", "Anna stayed.", holds=False)
 
 
-def test_there_are_at_least_forty_texts_of_each_kind_in_both_halves() -> None:
+def test_each_half_has_six_texts_of_each_kind_and_thirty_that_assert_the_claim() -> None:
     halves = [list(texts(half)) for half in HALVES]
-    assert sum(map(len, TEXTS.values())) == sum(map(len, halves)) >= 40
+    for half, found in zip(HALVES, halves, strict=True):
+        kinds = Counter(kind for kind, _ in found)
+        assert set(kinds) == set(Mention)
+        assert min(kinds.values()) >= 6
+        assert len(list(assertions(half))) >= 30
     assert not {*halves[0]} & {*halves[1]}
-    for half in halves:
-        assert set(Counter(kind for kind, _ in half).values()) == {3}
-        assert {kind for kind, _ in half} == set(Mention)
+    assert not {*assertions("a")} & {*assertions("b")}
 
 
 def test_the_halves_share_no_claim() -> None:
@@ -41,8 +42,15 @@ def test_a_text_has_the_claim_as_a_clause_whose_names_keep_their_capital() -> No
 
 
 def test_a_source_keeps_its_text_and_has_the_mention_behind_it() -> None:
-    found = list(placed("a", [PAIR, NAME]))
-    assert len(found) == 2 * len(list(texts("a")))
+    tried = list(texts("a"))
+    found = list(placed(tried, [PAIR, NAME]))
+    assert len(found) == 2 * len(tried)
     for _, text, pair, source in found:
         assert source.startswith(pair.source)
         assert source.endswith(mentioning(text, pair))
+
+
+def test_a_text_of_several_lines_is_a_paragraph() -> None:
+    tried = [("list of myths", "Myths:\n- {sentence}.")] * 3
+    for _, _, _, source in placed(tried, [PAIR, NAME]):
+        assert "\n\nMyths:\n- " in source

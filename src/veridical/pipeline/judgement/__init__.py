@@ -1,6 +1,6 @@
 from veridical.pipeline.judgement.aggregation import PooledEstimate, decides, pool_passages
 from veridical.pipeline.judgement.certainty import rated
-from veridical.pipeline.judgement.mentions import asserted, frames
+from veridical.pipeline.judgement.mentions import PROPOSITION, Mentions, asserted, mentions
 from veridical.pipeline.judgement.quantities import (
     differing,
     replaced,
@@ -19,15 +19,17 @@ from veridical.pipeline.judgement.verbatim import may_stand_verbatim, stands_ver
 from veridical.pipeline.judgement.verdict import attach_evidence, judge_claim, merge_scored
 
 __all__ = [
+    "PROPOSITION",
+    "Mentions",
     "PooledEstimate",
     "SubclaimScore",
     "asserted",
     "attach_evidence",
     "decides",
     "differing",
-    "frames",
     "judge_claim",
     "may_stand_verbatim",
+    "mentions",
     "merge_scored",
     "part_verdicts",
     "pool_passages",

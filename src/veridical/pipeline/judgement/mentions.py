@@ -1,14 +1,16 @@
-"""Claim within a longer sentence of its evidence: the rest of that sentence, its frame, is read.
+"""Claim that its evidence mentions word for word: the text around it may not assert it.
 
 "There is a rumour that X" has the words of X and does not state it; "The report says that X" does.
-A plain proposition takes the place of the claim. A frame that does not support a proposition that
-it holds does not support a claim either (docs/decisions/0028-mentions.md).
+The words around the claim are looked at first (`assertion_cues`). Where these find nothing, the
+rest of a longer sentence, its frame, is read with a plain proposition in the place of the claim: a
+frame that does not support a proposition that it holds does not support a claim either
+(docs/decisions/0028-mentions.md).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from veridical.core.homoglyphs import fold
@@ -16,19 +18,18 @@ from veridical.core.measurements import Estimate
 from veridical.core.types import Passage, SourceSpan, Span
 from veridical.core.verdicts import Note, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
+from veridical.pipeline.judgement.assertion_cues import NEAR, is_unasserted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from veridical.core.policy import Policy
+    from veridical.core.types import Source
     from veridical.core.verdicts import EvidenceSpan, Verdict
     from veridical.pipeline.judgement.aggregation import PooledEstimate
 
-PROPOSITIONS = ("The moon is made of cheese.", "The meeting was moved to Friday.")
-"""Propositions in the place of a claim: one that no reader believes, and one without a subject.
-
-The first is carried by a frame that states what it holds, and by few others.
-"""
+PROPOSITION = "The meeting was moved to Friday."
+"""Stands in the place of a claim. It is plain: a frame that asserts what it holds supports it."""
 
 ALIKE = 0.9
 """Share of the claim's words that stand in their place within the sentence."""
@@ -37,33 +38,52 @@ LONGEST = 4000
 """Characters of a sentence that is compared; the embedded verifier reads none as long in one."""
 
 _WORD = re.compile(r"\w+")
-_CLAUSE_END = re.compile(r"[\"”’']*[^\w\s\"”’']")
+_CLAUSE_END = re.compile(r"[\"”’']*(?:[^\w\s\"”’']|\s[(\[–—-])")
 
 
-def frames(verdict: Verdict) -> tuple[tuple[str, Passage], ...]:
-    """Return propositions with the frame to read for each; none where the claim is stated plainly.
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """Sentences of the evidence that hold a supported claim, if none is just the claim.
 
-    Each sentence with the claim in it gives one frame for each of the `PROPOSITIONS`, in order.
+    `frames` are sentences to read, with the `PROPOSITION` in the place of the claim; `unasserted`
+    is the number of sentences whose words do not assert the claim.
     """
+
+    frames: tuple[Passage, ...] = ()
+    unasserted: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.frames) or self.unasserted > 0
+
+
+def mentions(verdict: Verdict, sources: Mapping[str, Source]) -> Mentions:
+    """Return the sentences that mention a supported claim; none where one states it plainly."""
     if verdict.status is not Status.SUPPORTED:
-        return ()
-    places = [
-        (piece, _place(fold(piece.text), verdict.claim.as_read)) for piece in verdict.evidence
-    ]
-    found = [(piece, place) for piece, place in places if place is not None]
-    if any(_is_whole(fold(piece.text), place) for piece, place in found):
-        return ()
-    return tuple(frame for piece, place in found for frame in _framed(piece, place))
+        return Mentions()
+    framed: list[Passage] = []
+    unasserted = 0
+    for piece in verdict.evidence:
+        text = fold(piece.text)
+        place = _place(text, verdict.claim.as_read)
+        if place is None:
+            continue
+        if is_unasserted(*_around(piece, text, place, sources[piece.source].text)):
+            unasserted += 1
+        elif _is_whole(text, place):
+            return Mentions()
+        else:
+            framed.append(_framed(piece, text, place))
+    return Mentions(tuple(framed), unasserted)
 
 
-def asserted(verdict: Verdict, readings: Sequence[PooledEstimate], policy: Policy) -> Verdict:
-    """Return a supported verdict as undetermined if no frame supports its propositions.
+def asserted(
+    verdict: Verdict, found: Mentions, readings: Sequence[PooledEstimate], policy: Policy
+) -> Verdict:
+    """Return a supported verdict as undetermined if no sentence that mentions it asserts it.
 
-    `readings` are those of its `frames`. A proposition that could not be measured decides nothing.
+    `readings` are those of its frames. One that could not be measured decides nothing.
     """
-    number = len(PROPOSITIONS)
-    groups = [readings[start : start + number] for start in range(0, len(readings), number)]
-    if not groups or any(all(_carries(each, policy) for each in group) for group in groups):
+    if not found or any(_carries(reading, policy) for reading in readings):
         return verdict
     return replace(
         verdict,
@@ -79,15 +99,20 @@ def _carries(reading: PooledEstimate, policy: Policy) -> bool:
     return not isinstance(found, Estimate) or supports(found, policy)
 
 
-def _framed(piece: EvidenceSpan, place: Span) -> Iterator[tuple[str, Passage]]:
-    text = fold(piece.text)
-    before, after = text[: place.start], text[place.end :]
-    for proposition in PROPOSITIONS:
-        clause = proposition.rstrip(".")
-        if text[place.start].islower():
-            clause = clause[0].lower() + clause[1:]
-        where = SourceSpan(piece.source, piece.span)
-        yield proposition, Passage(f"{before}{clause}{after}", (where,), (where,))
+def _around(piece: EvidenceSpan, text: str, place: Span, source: str) -> tuple[str, str]:
+    """Return the text before and after the claim, of its sentence and of the source around it."""
+    start, end = piece.span.start, piece.span.end
+    before = fold(source[max(start - NEAR, 0) : start])
+    after = fold(source[end : end + NEAR])
+    return before + text[: place.start], text[place.end :] + after
+
+
+def _framed(piece: EvidenceSpan, text: str, place: Span) -> Passage:
+    clause = PROPOSITION.rstrip(".")
+    if text[place.start].islower():
+        clause = clause[0].lower() + clause[1:]
+    where = SourceSpan(piece.source, piece.span)
+    return Passage(f"{text[: place.start]}{clause}{text[place.end :]}", (where,), (where,))
 
 
 # --- the claim within a sentence ---------------------------------------------------------------
