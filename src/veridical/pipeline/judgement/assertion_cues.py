@@ -70,8 +70,8 @@ _ACCORDING = re.compile(
 
 _OPENERS = " \t\n\"'“”‘’«»„*_`(["
 _OPEN = re.compile(
-    r"(?:^|\W)(?:whether|if|unless|lest|suppose|supposing|assuming|imagine|in case|as though"
-    r"|perhaps|maybe|possibly|conceivably|arguably|seemingly|say)$",
+    r"(?:^|\W)(?:whether(?: or not)?|whenever|if|unless|lest|suppose|supposing|assuming|imagine"
+    r"|in case|as though|perhaps|maybe|possibly|conceivably|arguably|seemingly|say)$",
     re.IGNORECASE,
 )
 """End of what opens a question, a condition or a guess."""
@@ -82,7 +82,7 @@ _COMPLEMENT = re.compile(
     re.IGNORECASE,
 )
 _ANAPHOR = re.compile(
-    r"^\W*(?:(?:sorry|well|oh|edit|update|note|correction|erratum|ha)\b\W*)?(?:but )?"
+    r"^\W*(?:(?:sorry|well|oh|edit|update|note|correction|erratum|ha|a)\b\W*)?(?:but )?"
     r"(?:this|that|it|these|those|the (?:above|preceding|previous|last|foregoing|former"
     r"|statement|sentence|claim|line|entry|remark|figure|paragraph|passage|assertion)"
     r"|all of (?:this|that|it)|none of (?:this|that|it)|no|not (?:so|true|really)|nope|wrong"
@@ -109,7 +109,7 @@ _SAID = re.compile(
 )
 """Behind a claim: a few words between commas, such as "some say"."""
 
-_ASKED = re.compile(r"^(?:\s\w+){0,3}[\"'”’]*[?？]")
+_ASKED = re.compile(r"^(?:\s\w+){0,3}[\s(\[\"'”’]*[?？]")
 
 
 def _is_governed(before: str) -> bool:
@@ -121,7 +121,11 @@ def _is_governed(before: str) -> bool:
     governing = _governing(before)
     tail = governing.rstrip(_OPENERS)
     if tail.endswith(","):
-        return _ACCORDING.match(governing) is not None and OUTSIDE.search(governing) is not None
+        found = _ACCORDING.match(governing)
+        named = found is not None and found[0].lower().endswith("according to")
+        return found is not None and bool(
+            OUTSIDE.search(governing) or (named and UNNAMED.search(governing))
+        )
     if _OPEN.search(tail):
         return True
     quoted = governing != tail and not governing.endswith(" ")
@@ -158,7 +162,7 @@ def _is_asked(before: str, after: str) -> bool:
 def _is_taken_back(after: str) -> bool:
     """Return whether the rest of the sentence behind a claim takes it back."""
     plain = NO_DOUBT.sub(_SURELY, after)
-    if BEHIND.search(plain) or UNPROVEN.search(plain) or _CALLED.match(plain):
+    if any(each.search(plain) for each in (BEHIND, UNPROVEN, RECANTED, _CALLED)):
         return True
     said = _SAID.match(plain)
     return said is not None and bool(ATTITUDE.search(said[0]) or UNNAMED.search(said[0]))

@@ -24,7 +24,11 @@ _FICTION = (
     r"fiction(?:al|ally)?|novels?|short story|fairy ?tales?|tales?|legends?|fables?|satir(?:e|es)",
     r"satirical|parod(?:y|ies)|jok(?:e|es|ed|ing|ingly)|jests?|spoofs?|screenplay|sitcom",
     r"dream(?:s|t|ed|ing)?|fantas(?:y|ies)|imaginary|make-believe|alternate|alternative history",
-    r"placeholders?|lorem|made-up|hypothetical(?:ly)?|thought experiment",
+    r"lorem|made-up|hypothetical(?:ly)?|thought experiment",
+)
+_PLACEHOLDER = (
+    r"placeholders?|(?:dummy|filler|sample|example|test|default) (?:text|sentence|entry|data)",
+    r"boilerplate|(?:replace|change|edit|remove) (?:it|this|before)",
 )
 _HEARSAY = (
     r"rumou?r(?:s|ed)?|gossip|hearsay|whisper(?:s|ed|ing)?|alleg(?:es?|ed|edly|ations?|ing)",
@@ -44,7 +48,7 @@ _OPINION = (
 )
 _DOUBT = (
     r"doubt(?:s|ed|ful|ing)?|doubtful|sceptic\w{0,6}|skeptic\w{0,6}|unclear|uncertain|unknown",
-    r"questionable|questions?|questioned|unlikely|improbable|implausible|impossible|unsure",
+    r"(?:conceiv|imagin|poss|plaus)[ai]ble|questionable|questions?|questioned|unlikely|improbable|implausible|impossible|unsure",
     r"undecided|unresolved|disput(?:e|es|ed)|contest(?:s|ed)|den(?:y|ies|ied|ials?|ying)",
     r"reject(?:s|ed|ing)?|dismiss(?:es|ed)?|contradict(?:s|ed|ions?)?|far from|hard to|wonders?",
     r"wondered|wondering|(?:odd|strange|absurd|a surprise) to \w+|ask|asks|asked|asking|pending",
@@ -56,7 +60,7 @@ _NEGATION = (
 )
 _CONDITION = (
     r"if|unless|should|supposing|provided|providing|assuming|in case|in the event|lest|could",
-    r"might|may|would|must|as though|until",
+    r"(?:had|were) (?:it|this)|might|(?-i:may)|would|must|as though|until",
 )
 _THIRD_PARTIES = (
     r"(?:some|many|most|few|several|half|certain|others)(?: \w+){0,4}? (?:say|said|tell|told|hear)",
@@ -73,7 +77,7 @@ _FACTIVE = (
     r"know|knows|knew|known|knowing|learn(?:s|ed|t)?|reali[sz]e[sd]?|notice[sd]?|forg[eo]t\w{0,4}",
     r"regret(?:s|ted)?|aware|remember(?:s|ed)?|recall(?:s|ed)?|surpris\w{1,5}|secret|no wonder",
     r"fact that|acknowledge[sd]?|admit(?:s|ted)?|concede[sd]?|glad|pleased|happy|sorry|surely",
-    r"sees?|saw|hears|could (?:\w+ ){0,2}(?:tell|hear|smell|feel|see)",
+    r"see[sn]?|saw|hears|could (?:\w+ ){0,2}(?:tell|hear|smell|feel|see)",
 )
 _PROVING = (
     r"confirm(?:s|ed|ing|ation)?|prove[sdn]?|proof|show(?:s|ed|n|ing)?|demonstrate[sd]?",
@@ -90,7 +94,9 @@ NO_DOUBT = re.compile(
     r"|(?:not|never|nobody|no one|none|cannot|\w+n[’']t) (?:\w+ ){0,2}"
     r"(?:doubt(?:ed|s)?|den(?:y|ied|ies)|dispute[sd]?|contest(?:ed|s)?|wrong|false|untrue"
     r"|mistaken|question(?:ed|s)?|refuted?|in doubt|in dispute|surpris\w+)"
-    r"|for (?:certain|sure)|not only|(?:they|critics|sceptics|skeptics|doubters|opponents|all|both)"
+    r"|for (?:certain|sure)|it is (?:\w+ )?(?:certain|sure|clear)|not only"
+    r"|fail(?:s|ed)? to (?:mention|say|report|note|state|record)"
+    r"|(?:they|critics|sceptics|skeptics|doubters|opponents|all|both)"
     r" (?:were|are) (?:\w+ )?(?:wrong|mistaken)|(?:wrong|mistake|error|remiss) (?:not )?to"
     r" (?:omit|leave out|forget|deny|ignore|overlook|doubt))\b",
     re.IGNORECASE,
@@ -102,7 +108,7 @@ FIRST_PERSON = re.compile(
 )
 """A statement of the author, if a cautious one."""
 
-ATTITUDE = any_of(*_UNTRUE, *_FICTION, *_HEARSAY, *_OPINION, *_DOUBT)
+ATTITUDE = any_of(*_UNTRUE, *_FICTION, *_PLACEHOLDER, *_HEARSAY, *_OPINION, *_DOUBT)
 WEAKENED = any_of(*_NEGATION, *_CONDITION)
 UNNAMED = any_of(*_THIRD_PARTIES)
 KNOWN = any_of(*_FACTIVE)
@@ -113,20 +119,23 @@ OUTSIDE = any_of(
 BEHIND = any_of(
     *_UNTRUE,
     r"or so|would like us|would have us|anonymous|unnamed|rumou?rs?|hearsay|doubtful|implausible",
-    r"unlikely|far-fetched|satire",
+    r"unlikely|far-fetched|satire|to be believed|unsourced|uncited|dubious|tbc|source missing",
+    r"(?:citation|source|reference|proof|check|verification) needed",
+    r"(?:please|must|to be) (?:check|verify|confirm|checked|verified|confirmed)",
 )
 UNPROVEN = re.compile(
     r"\b(?:not|\w+n[’']t|never|nobody|no one|nothing|without|no longer|neither|no|yet to be)\b"
     r"[^.;]{0,40}\b(?:true|so|right|correct|accurate|the case|hold|holds|stand|stands|happen(?:ed)?"
     r"|proof|proofs?|evidence|confirm(?:ed|s)?|prove[dn]?|verif(?:y|ied)|support(?:ed|s)?|shown"
-    r"|established|substantiated?|checked|trusted|valid|apply|applies|rely|relied|real|reliable)\b",
+    r"|established|substantiated?|checked|trusted|valid|apply|applies|rely|relied|real|reliable|believed?|bet|buy)\b",
     re.IGNORECASE,
 )
 
 ANNOUNCED = any_of(
     r"myths?|misconceptions?|misinformation|false|untrue|untruths?|falsehoods?|fiction(?:al)?",
     r"rumou?rs?|hoax(?:es)?|fakes?|fake news|retract(?:ed|ions?)|withdrawn|disproved|debunked",
-    r"hypothetical|hypotheses|placeholders?|dummy|legends?|fallac(?:y|ies)|nonsense|lies|wrong",
+    *_PLACEHOLDER,
+    r"hypothetical|hypotheses|legends?|fallac(?:y|ies)|nonsense|lies|wrong",
     r"incorrect|mistaken|superstitions?|unconfirmed|unproven|unverified|allegations?|alleged",
     r"invented|refuted|distractors?|opponents|critics|detractors|urban|hearsay|gossip|satire",
     r"jokes?|open questions|to be verified|true or false|old wives|some people|made-up|overheard",
@@ -144,7 +153,7 @@ ANNULLED = any_of(
 
 RECANTED = any_of(
     r"t(?:ake|akes|aken|ook) (?:it|that|this|everything) back",
-    r"(?:invented|denied|retracted|withdrew|recanted|corrected|deleted) (?:it|that|this)",
+    r"(?:invented|denied|retracted|withdr[ae]wn?|withdrew|recanted|deleted) (?:it|that|this)",
     r"(?:made|mixed) (?:it|that|this|everything) up|scratch that|recanted",
 )
 """The same, whatever the rest of the sentence says."""

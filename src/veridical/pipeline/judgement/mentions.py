@@ -37,7 +37,9 @@ ALIKE = 0.9
 LONGEST = 4000
 """Characters of a sentence that is compared; the embedded verifier reads none as long in one."""
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(?:(?<!\w)[-−](?=\d))?\w+")
+"""Word, or number with its sign: a claim is not a sentence with the opposite number."""
+
 _CLAUSE_END = re.compile(r"[\"”’']*(?:[^\w\s\"”’']|\s[(\[–—-])")
 
 

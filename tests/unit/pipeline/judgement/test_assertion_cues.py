@@ -51,6 +51,10 @@ def unasserted(text: str, background: str = BACKGROUND) -> bool:
         "The idea that the hat is red has long been rejected.",
         "The hat is red [there is no proof of this].",
         "Critics of the shop: “The hat is red.”",
+        "According to a rival's leaflet, the hat is red.",
+        "The hat is red, if the caller is to be believed.",
+        "The hat is red (citation needed).",
+        "Sample text, to be replaced:\n\nThe hat is red.",
     ],
 )
 def test_a_text_that_denies_doubts_asks_or_supposes_does_not_assert(text: str) -> None:
@@ -74,6 +78,10 @@ def test_a_text_that_denies_doubts_asks_or_supposes_does_not_assert(text: str) -
         "Did you know that the hat is red?",
         "She could clearly see that the hat is red.",
         "I think the hat is red.",
+        "It is certain that the hat is red.",
+        "We failed to mention that the hat is red.",
+        "The list of May shows that the hat is red.",
+        "Had he looked, he would have seen that the hat is red.",
         "Rumours about the coat were denied, but the hat is red.",
         "ERROR: the hat is red.",
         "What went wrong:\n- The hat is red.",

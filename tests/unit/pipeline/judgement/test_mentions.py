@@ -80,6 +80,16 @@ def test_a_sentence_whose_words_do_not_assert_the_claim_is_not_read() -> None:
     assert found_in(verdict("Is it true that the hat in the hall is red?")) == Mentions((), 1)
 
 
+def test_a_number_with_another_sign_is_no_mention() -> None:
+    claim = "The balance was 12 million euros."
+    for other in (
+        "The balance was -12 million euros.",
+        "We said the balance was −12 million euros.",
+    ):
+        assert not found_in(verdict(other, claim=claim))
+    assert found_in(verdict("Some say the balance was 12 million euros.", claim=claim))
+
+
 def test_the_heading_and_the_next_sentence_of_the_source_are_looked_at() -> None:
     sentence = "The hat in the hall is red."
     for before, after in (("Common myths:\n- ", ""), ("", " This sentence is wrong.")):
