@@ -267,7 +267,7 @@ def headline(assessment: Assessment) -> str:
         case Outcome.UNDETERMINED if not lost:
             return f"Undetermined: most of the answer is hedged; {checked}, none flagged"
         case Outcome.UNDETERMINED:
-            return f"Undetermined: {lost} of {checked} could not be measured"
+            return f"Undetermined: {lost} of {checked} could not be decided"
         case Outcome.GROUNDED:
             unsure = summary.passed.unsure
             return f"Grounded: {checked}, none flagged{f'; {unsure:,} unsure' if unsure else ''}"
@@ -288,7 +288,7 @@ def _flagged(assessment: Assessment, checked: str) -> str:
 
 
 def _lost(lost: int) -> str:
-    return f"; {lost:,} could not be measured" if lost else ""
+    return f"; {lost:,} could not be decided" if lost else ""
 
 
 def denominators(assessment: Assessment) -> str:

@@ -176,7 +176,7 @@ def test_a_report_says_its_outcome_and_its_reasons_in_words(lost: Report) -> Non
     document = lost.to_dict()
     assert (
         document["summary"]["headline"]
-        == "Undetermined: 1 of 2 checked claims could not be measured"
+        == "Undetermined: 1 of 2 checked claims could not be decided"
     )
     assert "; not measured: 1 because " in document["summary"]["coverage"]
     assert document["claims"][0]["reason"] == "The evidence states the claim."

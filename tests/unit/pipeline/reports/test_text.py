@@ -31,13 +31,13 @@ def printed(report: Report, **options: object) -> str:
 
 def test_headline_has_its_denominator(report: Report) -> None:
     first = to_plain(report).splitlines()[0]
-    assert first == "Flagged: 5 of 8 checked claims, 3 of them unsure; 1 could not be measured"
+    assert first == "Flagged: 5 of 8 checked claims, 3 of them unsure; 1 could not be decided"
 
 
 def test_headline_says_that_no_error_is_sure(report: Report) -> None:
     unsure = tuple(replace(verdict, certainty=Certainty.UNSURE) for verdict in report.claims)
     first = to_plain(replace(report, claims=unsure)).splitlines()[0]
-    assert first == "No sure errors: 5 of 8 checked claims need a look; 1 could not be measured"
+    assert first == "No sure errors: 5 of 8 checked claims need a look; 1 could not be decided"
 
 
 def test_headline_of_a_grounded_answer_counts_what_is_unsure(grounded: Report) -> None:
