@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 PROMPT_TOKENS = 200
 """Estimate of the tokens that instructions, fences and the answer add to the texts of a query."""
 
+GRACE_S = 0.02
+"""Seconds behind a deadline in which work that was cancelled may end in order."""
+
 _BYTES_PER_TOKEN = 4
 
 Q = TypeVar("Q", bound=Query | TextRequest)

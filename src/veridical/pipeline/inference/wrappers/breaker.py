@@ -11,7 +11,15 @@ import anyio
 
 from veridical.core.measurements import Estimate, Generated, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.pipeline.inference.wrappers.base import Estimates, I, Q, R, Wrapper, safe_estimate
+from veridical.pipeline.inference.wrappers.base import (
+    GRACE_S,
+    Estimates,
+    I,
+    Q,
+    R,
+    Wrapper,
+    safe_estimate,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +83,9 @@ class Breaker(Wrapper[Q, R, I]):
         finally:
             if measured is not None:
                 self._note(failing=all(map(_down, measured)))
-            elif anyio.current_time() >= deadline and self._last_success < started:
-                # Cut off by a deadline. That something else came back meanwhile shows a service
-                # that is up, and a deadline that is short.
+            elif anyio.current_time() >= deadline - GRACE_S and self._last_success < started:
+                # Cut off by a deadline, which work knows with its grace. That something else came
+                # back meanwhile shows a service that is up, and a deadline that is short.
                 self._note(failing=True)
             if trial:
                 self._trial = False

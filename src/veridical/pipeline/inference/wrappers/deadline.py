@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -10,6 +11,7 @@ import anyio
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.base import (
+    GRACE_S,
     Estimates,
     I,
     Q,
@@ -22,9 +24,6 @@ from veridical.pipeline.inference.wrappers.base import (
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence
-
-_GRACE_S = 0.02
-"""Seconds behind a deadline in which work that was cancelled may end in order."""
 
 
 class Deadline(Wrapper[Q, R, I]):
@@ -56,33 +55,54 @@ class Deadline(Wrapper[Q, R, I]):
             for i, measurement in zip(piece, measured, strict=True):
                 found[i] = measurement
 
+        due = anyio.current_time() + self._seconds
+
+        async def work_in_time(piece: list[int]) -> None:
+            left = due - anyio.current_time()
+            if left > 0:
+                await run_within(left, work(piece))
+
         pieces = batches_by_context(queries, self._batch)
-        await run_within(self._seconds, run_bounded(pieces, work, at_once=self._at_once))
+        await run_bounded(pieces, work_in_time, at_once=self._at_once)
         return list(found)  # work that goes on may still change its own
 
 
 async def run_within(seconds: float, work: Coroutine[Any, Any, object]) -> None:
     """Do work for at most so many seconds, and raise what it raises.
 
-    Work that is late is cancelled. One that does not end by that is left to itself: the caller
-    does not wait for it.
+    Work that is late is cancelled, once. One that does not end by that is left to itself: the
+    caller does not wait for it.
     """
-    due = min(anyio.current_time() + seconds, anyio.current_effective_deadline())
-    task = asyncio.ensure_future(_until(due, work))
+    now = anyio.current_time()
+    due = min(now + seconds, anyio.current_effective_deadline())
+    # A scope that is cancelled repeats it without a pause, and holds up every thread of the host
+    # while the work ignores it: this one only tells the deadline, and is withdrawn in time.
+    scope = anyio.CancelScope(deadline=due + GRACE_S)
+    task = asyncio.ensure_future(_in_scope(scope, work))
     try:
-        await asyncio.wait({task}, timeout=seconds + _GRACE_S)
+        _, late = await asyncio.wait({task}, timeout=max(due - now, 0))
+        if late:
+            _cancel(task, scope)
+            await asyncio.wait(late, timeout=GRACE_S)
+    except asyncio.CancelledError:
+        _cancel(task, scope)
+        raise
     finally:
         if not task.done():
-            task.cancel()
             task.add_done_callback(_forget)
-    if task.done():
+    if task.done() and not task.cancelled():
         await task
 
 
-async def _until(due: float, work: Coroutine[Any, Any, object]) -> None:
+async def _in_scope(scope: anyio.CancelScope, work: Coroutine[Any, Any, object]) -> None:
     """Do work that knows its deadline: a task of its own has none."""
-    with anyio.CancelScope(deadline=due):
+    with scope:
         await work
+
+
+def _cancel(task: asyncio.Task[None], scope: anyio.CancelScope) -> None:
+    scope.deadline = math.inf
+    task.cancel()
 
 
 def _forget(task: asyncio.Task[None]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -90,6 +91,37 @@ def test_a_step_in_a_thread_is_not_waited_for() -> None:
     started = perf_counter()
     assert all(isinstance(measurement, Unmeasured) for measurement in anyio.run(scene))
     assert perf_counter() - started < 20
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_backend_that_ignores_its_cancellation_is_cancelled_once_and_left_alone(
+    pieces: int,
+) -> None:
+    ignored: list[str] = []
+
+    class Stubborn(FakeBackend):
+        async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
+            while len(ignored) < 1000 and not over.is_set():
+                try:
+                    await asyncio.sleep(60 if not ignored else 0.01)
+                except asyncio.CancelledError:
+                    ignored.append(queries[0].context)
+            return []
+
+    async def scene() -> None:
+        backend = Deadline(Stubborn(lambda _: GOOD), seconds=0.05)
+        found = await backend.estimate([Query("claim", str(n)) for n in range(pieces)])
+        assert {each.reason for each in found if isinstance(each, Unmeasured)} == {
+            UnmeasuredReason.TIMEOUT
+        }
+        # A loop that cancels again and again leaves other threads of the host no time.
+        await asyncio.sleep(0.1)
+        over.set()
+        await asyncio.sleep(0.1)
+
+    over = threading.Event()
+    anyio.run(scene)
+    assert len(ignored) == pieces
 
 
 def test_a_backend_that_cannot_be_used_is_told_as_it_is() -> None:
