@@ -103,8 +103,8 @@ _CALLED = re.compile(
 """Behind "the idea that" and a claim: what it is called."""
 
 _SAID = re.compile(
-    r"^[\"”’*_]*,[\"”’*_]* (?!(?:al)?though|while|and|which|who|where|when|because|since|despite"
-    r"|even|to|after|before|with|for|but|in|at|on|by)(?:\w+(?:[’']\w+)? ){1,5}\w+[.,;!]",
+    r"^[\"”’*_]*,[\"”’*_]* (?!(?:although|though|while|and|which|who|where|when|because|since"
+    r"|despite|even|to|after|before|with|for|but|in|at|on|by)\b)(?:\w+(?:[’']\w+)? ){1,5}\w+[.,;!]",
     re.IGNORECASE,
 )
 """Behind a claim: a few words between commas, such as "some say"."""
