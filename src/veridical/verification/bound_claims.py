@@ -48,6 +48,7 @@ def bind_claims(
     """
     resolver, bound = CitationResolver(sources), list[BoundClaim]()
     try:
+        binder.expect([claim.as_read for claim in claims if claim.verifiable])
         for claim in claims:
             bound.append(_bound(claim, resolver.resolve(claim.citations), binder, always))
     except TimeLimitError:

@@ -105,6 +105,10 @@ class Binder:
         self._scopes: dict[tuple[SourceSpan, ...], _Scope] = {}
         self._rests: dict[tuple[SourceSpan, ...], _Rest] = {}
 
+    def expect(self, claims: Sequence[str]) -> None:
+        """Prepare for claims that will be bound; the bindings are the same without it."""
+        self._corpus.expect(claims)
+
     def bind(
         self, claim: str, citations: Sequence[Citation], always: Collection[str] = ()
     ) -> Binding:

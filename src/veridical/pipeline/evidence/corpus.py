@@ -175,6 +175,11 @@ class Corpus:
             near,
         )
 
+    def expect(self, claims: Sequence[str]) -> None:
+        """Prepare for claims that will be ranked: in one go what would be done for each."""
+        if self._meanings is not None:
+            self._meanings.expect(claims)
+
     @cached_property
     def stretches(self) -> Stretches:
         """Stretches of the sentences."""

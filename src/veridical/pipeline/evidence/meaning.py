@@ -102,6 +102,12 @@ class Meanings:
             near.take(self._places, axis=1), weights / weights.sum() if asked else weights
         )
 
+    def expect(self, claims: Sequence[str]) -> None:
+        """Work out at once what claims that `of` is asked for will need, as far as it is kept."""
+        found = chain.from_iterable(map(self._telling, self._vectors.pieces(claims)))
+        new = list(dict.fromkeys(piece for piece in found if piece not in self._rows))
+        self._near(new[: max(self._most_rows - len(self._rows), 0)])
+
     def _near(self, asked: Sequence[int]) -> list[Any]:
         """Return the nearness of each text to each piece; claims share their pieces."""
         found = {piece: self._rows[piece] for piece in asked if piece in self._rows}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,3 +68,35 @@ def test_a_claim_is_bound_to_the_sentence_that_says_it_in_other_words() -> None:
         corpus = Corpus(sources, split_sentences, vectors=vectors)
         bound = Binder(corpus, windows=0).bind("The kid is asleep.", ())
         assert ("child" in bound.with_evidence[0].text) is found
+
+
+@given(texts, texts)
+@settings(max_examples=50, deadline=None)
+def test_claims_that_are_expected_have_the_scores_they_have_alone(
+    sentences: list[str], claims: list[str]
+) -> None:
+    expecting = meanings(*sentences)
+    expecting.expect(claims)
+    for claim in claims:
+        found, alone = expecting.of(claim), meanings(*sentences).of(claim)
+        assert found.scores().tolist() == alone.scores().tolist()
+
+
+def test_what_is_expected_is_worked_out_once() -> None:
+    asked: list[int] = []
+
+    class Counting:
+        def pieces(self, texts: Sequence[str]) -> list[list[int]]:
+            return packaged_vectors().pieces(texts)
+
+        def nearness(self, pieces: Sequence[int], others: Sequence[int]) -> object:
+            asked.append(len(pieces))
+            return packaged_vectors().nearness(pieces, others)
+
+    found = Meanings(Counting(), ["The kid sleeps.", "A dog barks."])
+    claims = ["The child is asleep.", "A dog sleeps.", "A child barks."]
+    found.expect(claims)
+    assert len(asked) == 1
+    for claim in claims:
+        found.of(claim)
+    assert sum(asked) == asked[0]
