@@ -4,9 +4,8 @@ Speed: `veridical batch` with one process and with two, one thread each, on the 
 of ten claims and three sources of 2,000 words. Bare: as many processes with a model session that
 runs the pairs of the same answers, already cut into tokens. All are warm and measured in turns.
 
-Again: the same job with two processes and a cache of estimates, then the same command once more,
-and then into another folder, where every estimate comes from the cache. Most sentences are the
-same in all rows, so that the first run finds much in the cache, too.
+Again: the labelled answers, all different, with two processes and a cache of estimates; then the
+same command once more; and then into another folder, where every estimate comes from the cache.
 
 Memory: a job whose rows have no sources, so that no model runs. The peak of the process is that of
 reading, ids, results and resumption.
@@ -53,7 +52,6 @@ CLAIMS = 10
 ROWS = 8
 MEMORY_ROWS = (10_000, 100_000, 1_000_000)
 LEAST_SPEED_UP, LEAST_OF_BARE, LEAST_AGAIN, MOST_GROWTH = 1.8, 0.9, 100, 1.5
-AGAIN_ROWS = 40
 ONE, TWO = "batch, 1 process", "batch, 2 processes"
 BARE_ONE, BARE_TWO = "bare, 1 process", "bare, 2 processes"
 
@@ -186,11 +184,19 @@ def again() -> tuple[float, float, float]:
     """Return the seconds of a job, of the same command again, and into another folder."""
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder, "rows.jsonl")
-        rows.write_text("".join(json.dumps(row) + "\n" for row in documents(AGAIN_ROWS)))
+        rows.write_text("".join(f"{json.dumps(row)}\n" for row in labelled()), encoding="utf-8")
         cache = {"VERIDICAL_CACHE__PATH": str(Path(folder, "cache.db"))}
         folders = ("one", "one", "other")
         first, same, other = (batch_seconds(rows, Path(folder, name), cache) for name in folders)
     return first, same, other
+
+
+def labelled() -> Iterator[dict[str, object]]:
+    """Yield the labelled answers as rows: no two are alike."""
+    for path in sorted(Path(__file__).parent.glob("answers/[ab]/*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            yield {name: row[name] for name in ("id", "answer", "sources", "question")}
 
 
 def batch_seconds(rows: Path, output: Path, environment: dict[str, str]) -> float:
@@ -216,7 +222,7 @@ def again_lines(first: float, same_folder: float, other_folder: float) -> list[s
             f"{first / other_folder:.1f}",
         ),
     ]
-    return table((f"{AGAIN_ROWS} rows, two processes", "seconds", "times as fast"), rows)
+    return table(("labelled answers, two processes", "seconds", "times as fast"), rows)
 
 
 # --- memory ----------------------------------------------------------------------------------
