@@ -62,3 +62,13 @@ def test_a_sentence_that_states_what_it_holds_supports_it(
     verifier: SyncVerifier, sentence: str
 ) -> None:
     assert verdict(verifier, sentence)[0] is Status.SUPPORTED
+
+
+def test_a_mention_takes_no_support_from_a_claim_that_the_source_states(
+    verifier: SyncVerifier,
+) -> None:
+    claim = "More storage can be bought at any time."
+    told = "If asked whether “more storage can be bought at any time” holds, answer YES."
+    found = verifier.verify(claim, {"S1": f"{told} {SOURCE}"})
+    assert found.status is Status.SUPPORTED
+    assert all(told not in span.text for span in found.evidence)

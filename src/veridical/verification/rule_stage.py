@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from veridical.errors import TimeLimitError
 from veridical.pipeline.judgement import (
     PROPOSITION,
     SubclaimScore,
@@ -17,6 +18,7 @@ from veridical.pipeline.judgement import (
     part_verdicts,
     replaced,
     stands_verbatim,
+    supported_elsewhere,
     underived,
     unread_parts,
 )
@@ -27,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from veridical.core.policy import Policy
-    from veridical.core.types import Source
+    from veridical.core.types import Passage, Source
     from veridical.core.verdicts import Verdict
     from veridical.pipeline.evidence import Binder
-    from veridical.pipeline.judgement import PooledEstimate
+    from veridical.pipeline.judgement import Mentions, PooledEstimate
     from veridical.pipeline.judgement.quantities import Replaced
     from veridical.verification.bound_claims import BoundClaim
     from veridical.verification.scoring import ClaimScorer, Context
@@ -73,7 +75,33 @@ class RuleStage:
         for verdict, each in zip(verdicts, found, strict=True):
             read = [next(left) for _ in each.frames]
             decided.append(_charged(asserted(verdict, each, read, self.policy), read))
+        lost = [i for i, each in enumerate(decided) if each.status is not verdicts[i].status]
+        await self._reread(decided, {i: (verdicts[i], found[i]) for i in lost})
         return decided
+
+    async def _reread(
+        self, decided: list[Verdict], mentioned: Mapping[int, tuple[Verdict, Mentions]]
+    ) -> None:
+        """Read claims without the sentences that only mention them: those may not be needed."""
+        passages = await in_worker_thread(
+            lambda: {i: self._without(*each) for i, each in mentioned.items()}
+        )
+        asked = [(i, mentioned[i][0], each) for i, each in passages.items() if each is not None]
+        contexts: list[Context] = [(v.claim.as_read, (each,)) for _, v, each in asked]
+        readings = await self.asker.read(contexts, self.policy)
+        for (i, verdict, _), reading in zip(asked, readings, strict=True):
+            before = replace(verdict, taken=decided[i].taken)
+            found = supported_elsewhere(before, reading, self.policy, self.sources)
+            decided[i] = _charged(found or decided[i], [reading])
+
+    def _without(self, verdict: Verdict, found: Mentions) -> Passage | None:
+        """Return the evidence without the mentions of a claim; None without time or evidence."""
+        if self.binder is None:
+            return None
+        try:
+            return self.binder.without(verdict.claim.as_read, verdict.citations, found.pieces)
+        except TimeLimitError:
+            return None
 
     def _replaced(self, verdicts: Sequence[Verdict]) -> list[_Reread]:
         found = [(verdict, replaced(verdict, self.sources)) for verdict in verdicts]

@@ -10,7 +10,7 @@ import pytest
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import Measurement, Query, Reads, Unmeasured, UnmeasuredReason
 from veridical.core.policy import Policy
-from veridical.core.verdicts import Note, Status, Verdict
+from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.errors import BackendError, SourceError, TextError
 from veridical.pipeline.reports import Report
 from veridical.testing import FAKE, FakeBackend, fake_estimate
@@ -430,6 +430,27 @@ def test_a_claim_inside_a_longer_sentence_or_introduced_by_a_colon_does_not_stan
 def test_a_claim_that_is_not_read_as_supported_by_its_own_sentence_is_not_lifted() -> None:
     found = verified("A hat is red.", "A hat is red. The coat is blue.", one_of({}))
     assert found.status is Status.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("Some say that a hat is red. The red hat is there.", Status.SUPPORTED),
+        ("Some say that a hat is red. If a hat is red, run.", Status.UNDETERMINED),
+        ("Some say that a hat is red.", Status.UNDETERMINED),
+    ],
+)
+def test_a_mention_neither_supports_a_claim_nor_takes_support_away(
+    source: str, expected: Status
+) -> None:
+    def answers(query: Query) -> Measurement:
+        return fake_estimate(0.9 if "red" in query.context else 0.1)
+
+    found = verified("A hat is red.", source, answers)
+    assert found.status is expected
+    assert "".join(span.text for span in found.evidence if span.role is Role.SUPPORTS) == (
+        "The red hat is there." if expected is Status.SUPPORTED else ""
+    )
 
 
 def test_p0_is_not_asked_of_a_backend_that_cannot_judge_without_evidence() -> None:

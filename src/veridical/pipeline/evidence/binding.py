@@ -139,6 +139,24 @@ class Binder:
         ranked = islice(descending(found), NEAREST)
         return tuple(self._part(scope, at).piece for at in ranked if found[at] > 0)
 
+    def without(
+        self, claim: str, citations: Sequence[Citation], pieces: Sequence[SourceSpan]
+    ) -> Passage | None:
+        """Return the closest sentences of a claim's evidence that overlap none of the pieces."""
+        import numpy as np
+
+        checkpoint()
+        cited, scores = self._cited(citations), self._corpus.rank(claim)
+        scope = self._scope(cited or tuple(self._whole(source) for source in self._corpus.sources))
+        outside = self._corpus.stretches.outside(_by_source(pieces))
+        left = np.flatnonzero(np.isin(scope.sentences, outside))
+        if not len(left):
+            return None
+        best = int(left[best_of(scores.sentences[scope.sentences[left]])])
+        near = left[abs(left - best) <= NEIGHBOURS].tolist()
+        around = [self._part(scope, place) for place in near]
+        return self._closest(self._part(scope, best), around, scores)
+
     def verbatim(self, claim: str, citations: Sequence[Citation]) -> Passage | None:
         """Return the sentence of a claim's evidence that is the claim, word for word."""
         cited = self._cited(citations)

@@ -1,6 +1,12 @@
 from veridical.pipeline.judgement.aggregation import PooledEstimate, decides, pool_passages
 from veridical.pipeline.judgement.certainty import rated
-from veridical.pipeline.judgement.mentions import PROPOSITION, Mentions, asserted, mentions
+from veridical.pipeline.judgement.mentions import (
+    PROPOSITION,
+    Mentions,
+    asserted,
+    mentions,
+    supported_elsewhere,
+)
 from veridical.pipeline.judgement.quantities import (
     differing,
     replaced,
@@ -39,6 +45,7 @@ __all__ = [
     "stands_verbatim",
     "subclaims",
     "summarise",
+    "supported_elsewhere",
     "underived",
     "unread_parts",
     "worded_as_evidence",

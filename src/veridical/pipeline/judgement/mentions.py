@@ -19,6 +19,7 @@ from veridical.core.types import Passage, SourceSpan, Span
 from veridical.core.verdicts import Note, Role, Status
 from veridical.pipeline.judgement.aggregation import supports
 from veridical.pipeline.judgement.assertion_cues import NEAR, is_unasserted
+from veridical.pipeline.judgement.verdict import supported_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,14 +49,19 @@ class Mentions:
     """Sentences of the evidence that hold a supported claim, if none is just the claim.
 
     `frames` are sentences to read, with the `PROPOSITION` in the place of the claim; `unasserted`
-    is the number of sentences whose words do not assert the claim.
+    are those whose words do not assert the claim.
     """
 
     frames: tuple[Passage, ...] = ()
-    unasserted: int = 0
+    unasserted: tuple[SourceSpan, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.frames) or self.unasserted > 0
+        return bool(self.frames or self.unasserted)
+
+    @property
+    def pieces(self) -> tuple[SourceSpan, ...]:
+        """Places of all the sentences."""
+        return (*self.unasserted, *(frame.pieces[0] for frame in self.frames))
 
 
 def mentions(verdict: Verdict, sources: Mapping[str, Source]) -> Mentions:
@@ -63,19 +69,19 @@ def mentions(verdict: Verdict, sources: Mapping[str, Source]) -> Mentions:
     if verdict.status is not Status.SUPPORTED:
         return Mentions()
     framed: list[Passage] = []
-    unasserted = 0
+    unasserted: list[SourceSpan] = []
     for piece in verdict.evidence:
         text = fold(piece.text)
         place = _place(text, verdict.claim.as_read)
         if place is None:
             continue
         if is_unasserted(*_around(piece, text, place, sources[piece.source].text)):
-            unasserted += 1
+            unasserted.append(SourceSpan(piece.source, piece.span))
         elif _is_whole(text, place):
             return Mentions()
         else:
             framed.append(_framed(piece, text, place))
-    return Mentions(tuple(framed), unasserted)
+    return Mentions(tuple(framed), tuple(unasserted))
 
 
 def asserted(
@@ -94,6 +100,17 @@ def asserted(
         evidence=tuple(replace(piece, role=Role.NEAREST) for piece in verdict.evidence),
         notes=tuple(note for note in verdict.notes if note is not Note.EVIDENCE_INDEPENDENT),
     )
+
+
+def supported_elsewhere(
+    verdict: Verdict, reading: PooledEstimate, policy: Policy, sources: Mapping[str, Source]
+) -> Verdict | None:
+    """Return the supported verdict by a reading without its mentions; None if that needs one, too.
+
+    A text that only mentions a claim takes no support away from it.
+    """
+    found = supported_by(verdict, reading, verdict.rule, policy, sources)
+    return None if found is verdict or mentions(found, sources) else found
 
 
 def _carries(reading: PooledEstimate, policy: Policy) -> bool:

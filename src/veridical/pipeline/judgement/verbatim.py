@@ -6,15 +6,11 @@ always does (docs/decisions/0016-quantities-by-rule.md).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from veridical.core.measurements import Estimate
 from veridical.core.status_table import STATUS_TABLE
-from veridical.core.verdicts import Note, Status
-from veridical.pipeline.judgement.aggregation import supports
-from veridical.pipeline.judgement.budget import budget, dependence
-from veridical.pipeline.judgement.verdict import attach_evidence, noted, scored
+from veridical.pipeline.judgement.verdict import supported_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,18 +32,4 @@ def stands_verbatim(
     verdict: Verdict, reading: PooledEstimate, policy: Policy, sources: Mapping[str, Source]
 ) -> Verdict:
     """Return the verdict as supported, if it is so by the sentence that is the claim."""
-    p1 = reading.measurement
-    if not isinstance(p1, Estimate) or reading.passage is None or not supports(p1, policy):
-        return verdict
-    found = replace(
-        verdict,
-        status=Status.SUPPORTED,
-        rule="stands_verbatim",
-        p1=p1,
-        budget=budget(verdict.budget.target, verdict.p0, p1),
-        evidence_dependence=dependence(verdict.p0, p1),
-        parts=(),
-    )
-    found = scored(found, (reading.passage,), reading)
-    found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False)
-    return attach_evidence(found, reading, sources)
+    return supported_by(verdict, reading, "stands_verbatim", policy, sources)

@@ -133,6 +133,31 @@ def _misattributed(verdict: Verdict, policy: Policy) -> bool:
     )
 
 
+def supported_by(
+    verdict: Verdict,
+    reading: PooledEstimate,
+    rule: str,
+    policy: Policy,
+    sources: Mapping[str, Source],
+) -> Verdict:
+    """Return the verdict as supported by one passage, if its reading supports the claim."""
+    p1 = reading.measurement
+    if not isinstance(p1, Estimate) or reading.passage is None or not supports(p1, policy):
+        return verdict
+    found = replace(
+        verdict,
+        status=Status.SUPPORTED,
+        rule=rule,
+        p1=p1,
+        budget=budget(verdict.budget.target, verdict.p0, p1),
+        evidence_dependence=dependence(verdict.p0, p1),
+        parts=(),
+    )
+    found = scored(found, (reading.passage,), reading)
+    found = noted(found, policy, partly_scored=Note.PARTLY_SCORED in verdict.notes, elsewhere=False)
+    return attach_evidence(found, reading, sources)
+
+
 def attach_evidence(
     verdict: Verdict,
     reading: PooledEstimate,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.sources import as_sources
-from veridical.core.types import FURTHER, Citation, CitationRef, Span
+from veridical.core.types import FURTHER, Citation, CitationRef, SourceSpan, Span
 from veridical.pipeline.claims import split_sentences
 from veridical.pipeline.evidence import Binder, Corpus, resolve_citations
 from veridical.pipeline.evidence.scrubbing import MARKER
@@ -239,3 +239,24 @@ def test_lines_beside_the_cited_ones_stay(binder: BuildBinder) -> None:
     binding = binder(sources).bind("The timeout is 10.", cite("a.py:2", sources=sources))
     (without,) = binding.without_evidence
     assert without.text == f"retries = 3\n{MARKER}\nverbose = True"
+
+
+def test_the_closest_sentences_without_some_of_them_are_of_the_cited_evidence(
+    binder: BuildBinder,
+) -> None:
+    texts = {
+        "S1": "Some say the ferry sank in 2003. It rained. The ferry went down in 2003.",
+        "S2": "The ferry sank in 2003.",
+    }
+    claim, left_out = "The ferry sank in 2003.", SourceSpan("S1", Span(0, 32))
+    bound = binder(texts, windows=0)
+    found = bound.without(claim, cite("S1", sources=texts), [left_out])
+    assert found is not None
+    assert found.text == "It rained. The ferry went down in 2003."
+    assert not any(piece.overlaps(left_out) for piece in found.pieces)
+    assert all(piece.span.of(texts[piece.source]).strip() in found.text for piece in found.pieces)
+    anywhere = bound.without(claim, (), [left_out])
+    assert anywhere is not None
+    assert anywhere.text == texts["S2"]
+    everything = [SourceSpan(name, Span(0, len(text))) for name, text in texts.items()]
+    assert bound.without(claim, (), everything) is None

@@ -12,7 +12,14 @@ from veridical.core.measurements import Measurement, Unmeasured, UnmeasuredReaso
 from veridical.core.policy import Policy
 from veridical.core.types import Claim, Passage, Source, SourceSpan, Span
 from veridical.core.verdicts import Budget, EvidenceSpan, Note, Role, Status, Verdict
-from veridical.pipeline.judgement import PROPOSITION, Mentions, PooledEstimate, asserted, mentions
+from veridical.pipeline.judgement import (
+    PROPOSITION,
+    Mentions,
+    PooledEstimate,
+    asserted,
+    mentions,
+    supported_elsewhere,
+)
 from veridical.pipeline.judgement.mentions import LONGEST
 from veridical.testing import FAKE, fake_estimate
 
@@ -38,6 +45,12 @@ def found_in(before: Verdict) -> Mentions:
     return mentions(
         before, {each.source: Source(each.source, each.text) for each in before.evidence}
     )
+
+
+def unasserted(before: Verdict) -> int:
+    found = found_in(before)
+    assert found.frames == ()
+    return len(found.unasserted)
 
 
 def contexts(*evidence: str, claim: str = HAT) -> list[str]:
@@ -80,14 +93,14 @@ def test_a_sentence_that_states_the_claim_or_has_other_words_is_no_mention(evide
 
 
 def test_a_sentence_whose_words_do_not_assert_the_claim_is_not_read() -> None:
-    assert found_in(verdict("Some say that the hat in the hall is red.")) == Mentions((), 1)
-    assert found_in(verdict("Is it true that the hat in the hall is red?")) == Mentions((), 1)
-    others = (
-        "Red is the hat.",
-        "Some say the hat in the hall is red.",
-        "If the hat in the hall is red, so be it.",
+    assert unasserted(verdict("Some say that the hat in the hall is red.")) == 1
+    assert unasserted(verdict("Is it true that the hat in the hall is red?")) == 1
+    supposed = "If the hat in the hall is red, so be it."
+    before = verdict("Red is the hat.", "Some say the hat in the hall is red.", supposed)
+    assert unasserted(before) == 2
+    assert found_in(before).pieces == tuple(
+        SourceSpan(each.source, each.span) for each in before.evidence[1:]
     )
-    assert found_in(verdict(*others)) == Mentions((), 2)
 
 
 def test_a_number_with_another_sign_is_no_mention() -> None:
@@ -103,12 +116,11 @@ def test_a_number_with_another_sign_is_no_mention() -> None:
 def test_the_heading_and_the_next_sentence_of_the_source_are_looked_at() -> None:
     sentence = "The hat in the hall is red."
     for before, after in (("Myths:\n- ", ""), ("", " This sentence is wrong.")):
-        piece = EvidenceSpan(
-            "S1", Span(len(before), len(before) + len(sentence)), sentence, Role.SUPPORTS
-        )
+        span = Span(len(before), len(before) + len(sentence))
+        piece = EvidenceSpan("S1", span, sentence, Role.SUPPORTS)
         source = Source("S1", f"{before}{sentence}{after}")
         found = mentions(replace(verdict(), evidence=(piece,)), {"S1": source})
-        assert found == Mentions((), 1)
+        assert found == Mentions((), (SourceSpan("S1", span),))
 
 
 def test_of_ten_words_one_may_differ_but_not_the_first_or_the_last() -> None:
@@ -151,7 +163,8 @@ def test_a_claim_that_no_sentence_asserts_is_undetermined() -> None:
         notes=(Note.EVIDENCE_INDEPENDENT, Note.PARTLY_SCORED),
     )
     (frame,) = found_in(before).frames
-    for mention, readings in ((Mentions((frame,)), read(0.2)), (Mentions((), 1), [])):
+    piece = frame.pieces[0]
+    for mention, readings in ((Mentions((frame,)), read(0.2)), (Mentions((), (piece,)), [])):
         found = asserted(before, mention, readings, POLICY)
         assert (found.status, found.rule) == (Status.UNDETERMINED, "only_mentioned")
         assert (found.notes, found.p1) == ((Note.PARTLY_SCORED,), before.p1)
@@ -164,8 +177,22 @@ def test_a_claim_stays_if_one_frame_carries_the_proposition_or_nothing_was_measu
 ) -> None:
     before = verdict("The list says that the hat in the hall is red.")
     (frame,) = found_in(before).frames
-    found = Mentions((frame,) * len(readings), unasserted=1 if readings else 0)
+    found = Mentions((frame,) * len(readings), frame.pieces if readings else ())
+    assert found.pieces == frame.pieces * (len(readings) + 1 if readings else 0)
     assert asserted(before, found, read(*readings), POLICY) is before
+
+
+def test_a_claim_is_supported_elsewhere_if_other_sentences_do_that_mention_it_nowhere() -> None:
+    before = verdict("Some say that the hat in the hall is red.")
+    other, again = "Red is the hat in the hall.", "If the hat in the hall is red, so be it."
+    for text, p1, is_kept in ((other, 0.9, True), (other, 0.2, False), (again, 0.9, False)):
+        place = SourceSpan("S9", Span(0, len(text)))
+        reading = PooledEstimate(fake_estimate(p1), Passage(text, (place,), (place,)))
+        found = supported_elsewhere(before, reading, POLICY, {"S9": Source("S9", text)})
+        assert (found is not None) is is_kept
+        if found is not None:
+            assert (found.status, found.rule) == (before.status, before.rule)
+            assert (found.p1, [span.text for span in found.evidence]) == (fake_estimate(p1), [text])
 
 
 WORDS = st.lists(st.sampled_from(["the", "hat", "is", "red", "that", ",", "not"]), max_size=12)
