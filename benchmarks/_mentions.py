@@ -4,8 +4,8 @@ The false claims are those of the labelled answers and of the pairs of quantitie
 half A of each set are the develop half, on which a rule may be tuned; half B is the held half.
 
 `mentions.jsonl` has the texts. Those of the develop half are of three authors, of whom one knew the
-rule. Those of the held half are of a fourth, who knew neither the rule nor the other texts. Some
-texts of either half do assert the claim, within a longer sentence.
+rule. Those of the held half are of a fourth, who knew neither the rule nor the other texts. The
+authors are language models. Some texts of either half do assert the claim, in a longer sentence.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ sentence, a paragraph or an item of a list, in turn. A claim that is then suppor
 - The develop half has the claims of half A of the labelled answers and of the pairs of quantities.
   The rule was written with its texts at hand.
 - The held half has the claims of half B. Its texts are of another author, who knew neither the rule
-  nor the other texts. They were read by this benchmark alone, once the rule stood.
+  nor the other texts. They were read by this benchmark alone, once the rule stood. All authors are
+  language models, so that no text is a person's.
 - Stated: the same claims, put plainly into the source. All should turn. Within a sentence: texts
   that do assert the claim ("The minutes confirm that ..."), of the same authors. All that turn a
   verdict without the rule should do so with it.
@@ -76,7 +77,7 @@ class Counts:
 
 @dataclass
 class Found:
-    """Counts of a half, by kind and by kind and text."""
+    """Counts of a half, by kind, and by kind and text."""
 
     kinds: dict[str, Counts] = field(default_factory=dict)
     texts: dict[tuple[str, str], Counts] = field(default_factory=dict)

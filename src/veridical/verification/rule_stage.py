@@ -89,10 +89,17 @@ class RuleStage:
         asked = [(i, mentioned[i][0], each) for i, each in passages.items() if each is not None]
         contexts: list[Context] = [(v.claim.as_read, (each,)) for _, v, each in asked]
         readings = await self.asker.read(contexts, self.policy)
-        for (i, verdict, _), reading in zip(asked, readings, strict=True):
-            before = replace(verdict, taken=decided[i].taken)
-            found = supported_elsewhere(before, reading, self.policy, self.sources)
-            decided[i] = _charged(found or decided[i], [reading])
+
+        def kept() -> list[Verdict | None]:
+            pairs = zip((verdict for _, verdict, _ in asked), readings, strict=True)
+            return [supported_elsewhere(*each, self.policy, self.sources) for each in pairs]
+
+        for (i, *_), found, reading in zip(
+            asked, await in_worker_thread(kept), readings, strict=True
+        ):
+            decided[i] = _charged(
+                decided[i] if found is None else replace(found, taken=decided[i].taken), [reading]
+            )
 
     def _without(self, verdict: Verdict, found: Mentions) -> Passage | None:
         """Return the evidence without the mentions of a claim; None without time or evidence."""

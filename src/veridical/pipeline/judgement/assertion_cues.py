@@ -13,11 +13,11 @@ from veridical.pipeline.judgement.assertion_words import (
     ANNOUNCED,
     ANNULLED,
     ATTITUDE,
-    BEHIND,
+    DOUBTED_AFTERWARDS,
+    DOUBTFUL_ORIGIN,
     FIRST_PERSON,
     KNOWN,
     NO_DOUBT,
-    OUTSIDE,
     PROVED,
     RECANTED,
     UNNAMED,
@@ -56,12 +56,6 @@ def is_unasserted(before: str, after: str) -> bool:
 
 # --- the sentence of the claim -----------------------------------------------------------------
 
-_GOES_WRONG = re.compile(r"\b(?:went|goes|go|gone|going) wrong\b|\bwrong with\b", re.IGNORECASE)
-_UNSAID = re.compile(
-    r"\b(?:not|\w+n[’']t|never|nobody|no one)\b[^.]{0,30}\b(?:say|says|said|state[sd]?|mean|means"
-    r"|claim(?:s|ed)?|write|wrote|written|tell)\b",
-    re.IGNORECASE,
-)
 _BREAK = re.compile(r"[;—]|\.\s|,? \b(?:but|yet|however|nevertheless|until)\b,? ", re.IGNORECASE)
 _ACCORDING = re.compile(
     r"^\W*(?:in|according to|as|if|per|to|on|word|rumou?r|depending|\w+ly)\b", re.IGNORECASE
@@ -79,18 +73,6 @@ _OPEN = re.compile(
 _COMPLEMENT = re.compile(
     r"(?:\b(?:that|how|says?|said|tells?|told|hears?|writes?|wrote|adds?|added|repeats?"
     r"|in which|where)|[:\])])$",
-    re.IGNORECASE,
-)
-_ANAPHOR = re.compile(
-    r"^\W*(?:(?:sorry|well|oh|edit|update|note|correction|erratum|ha|a)\b\W*)?(?:but )?"
-    r"(?:this|that|it|these|those|the (?:above|preceding|previous|last|foregoing|former"
-    r"|statement|sentence|claim|line|entry|remark|figure|paragraph|passage|assertion)"
-    r"|all of (?:this|that|it)|none of (?:this|that|it)|no|not (?:so|true|really)|nope|wrong"
-    r"|false|untrue|incorrect|retracted|withdrawn|correction|erratum|disregard|ignore|strike"
-    r"|please (?:disregard|ignore|delete)|we (?:withdraw|retract|regret|apologi[sz]e|were wrong)"
-    r"|i (?:withdraw|retract|was wrong|take)|in (?:fact|reality|truth)|actually|except that"
-    r"|(?:\w+ ){0,4}(?:preceding|above|previous) (?:sentence|statement|claim|line|entry|paragraph)"
-    r"|or (?:so|at least)|scratch|forget|just kidding|end of|so (?:claim|say|goes|runs)|such)\b",
     re.IGNORECASE,
 )
 _CALLED = re.compile(
@@ -124,7 +106,7 @@ def _is_governed(before: str) -> bool:
         found = _ACCORDING.match(governing)
         named = found is not None and found[0].lower().endswith("according to")
         return found is not None and bool(
-            OUTSIDE.search(governing) or (named and UNNAMED.search(governing))
+            DOUBTFUL_ORIGIN.search(governing) or (named and UNNAMED.search(governing))
         )
     if _OPEN.search(tail):
         return True
@@ -162,10 +144,32 @@ def _is_asked(before: str, after: str) -> bool:
 def _is_taken_back(after: str) -> bool:
     """Return whether the rest of the sentence behind a claim takes it back."""
     plain = NO_DOUBT.sub(_SURELY, after)
-    if any(each.search(plain) for each in (BEHIND, UNPROVEN, RECANTED, _CALLED)):
+    if any(each.search(plain) for each in (DOUBTED_AFTERWARDS, UNPROVEN, RECANTED, _CALLED)):
         return True
     said = _SAID.match(plain)
     return said is not None and bool(ATTITUDE.search(said[0]) or UNNAMED.search(said[0]))
+
+
+# --- what stands before and behind it ----------------------------------------------------------
+
+_GOES_WRONG = re.compile(r"\b(?:went|goes|go|gone|going) wrong\b|\bwrong with\b", re.IGNORECASE)
+_UNSAID = re.compile(
+    r"\b(?:not|\w+n[’']t|never|nobody|no one)\b[^.]{0,30}\b(?:say|says|said|state[sd]?|mean|means"
+    r"|claim(?:s|ed)?|write|wrote|written|tell)\b",
+    re.IGNORECASE,
+)
+_ANAPHOR = re.compile(
+    r"^\W*(?:(?:sorry|well|oh|edit|update|note|correction|erratum|ha|a)\b\W*)?(?:but )?"
+    r"(?:this|that|it|these|those|the (?:above|preceding|previous|last|foregoing|former"
+    r"|statement|sentence|claim|line|entry|remark|figure|paragraph|passage|assertion)"
+    r"|all of (?:this|that|it)|none of (?:this|that|it)|no|not (?:so|true|really)|nope|wrong"
+    r"|false|untrue|incorrect|retracted|withdrawn|correction|erratum|disregard|ignore|strike"
+    r"|please (?:disregard|ignore|delete)|we (?:withdraw|retract|regret|apologi[sz]e|were wrong)"
+    r"|i (?:withdraw|retract|was wrong|take)|in (?:fact|reality|truth)|actually|except that"
+    r"|(?:\w+ ){0,4}(?:preceding|above|previous) (?:sentence|statement|claim|line|entry|paragraph)"
+    r"|or (?:so|at least)|scratch|forget|just kidding|end of|so (?:claim|say|goes|runs)|such)\b",
+    re.IGNORECASE,
+)
 
 
 def _announces_untruths(heading: str) -> bool:

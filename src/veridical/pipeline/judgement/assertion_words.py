@@ -47,8 +47,9 @@ _OPINION = (
     r"boast(?:s|ed)?|brag(?:s|ged)?|reckons?|reckoned|would have us|wants? us|led to",
 )
 _DOUBT = (
-    r"doubt(?:s|ed|ful|ing)?|doubtful|sceptic\w{0,6}|skeptic\w{0,6}|unclear|uncertain|unknown",
-    r"conceivable|imaginable|possible|plausible|questionable|questions?|questioned|unlikely|improbable|implausible|impossible|unsure",
+    r"doubt(?:s|ed|ful|ing)?|sceptic\w{0,6}|skeptic\w{0,6}|unclear|uncertain|unknown",
+    r"conceivable|imaginable|possible|plausible|questionable|questions?|questioned|unlikely",
+    r"improbable|implausible|impossible|unsure",
     r"undecided|unresolved|disput(?:e|es|ed)|contest(?:s|ed)|den(?:y|ies|ied|ials?|ying)",
     r"reject(?:s|ed|ing)?|dismiss(?:es|ed)?|contradict(?:s|ed|ions?)?|far from|hard to|wonders?",
     r"wondered|wondering|(?:odd|strange|absurd|a surprise) to \w+|ask|asks|asked|asking|pending",
@@ -109,27 +110,43 @@ FIRST_PERSON = re.compile(
 """A statement of the author, if a cautious one."""
 
 ATTITUDE = any_of(*_UNTRUE, *_FICTION, *_PLACEHOLDER, *_HEARSAY, *_OPINION, *_DOUBT)
+"""What somebody believes, says or makes up: what it governs is not asserted."""
+
 WEAKENED = any_of(*_NEGATION, *_CONDITION)
+"""Negations and conditions: with them a proof asserts nothing."""
+
 UNNAMED = any_of(*_THIRD_PARTIES)
+"""Speakers for whom the text does not answer: opponents, unnamed people."""
+
 KNOWN = any_of(*_FACTIVE)
+"""What it governs is asserted, also if it is negated."""
+
 PROVED = any_of(*_PROVING)
-OUTSIDE = any_of(
+"""What it governs is asserted, unless it is weakened."""
+
+DOUBTFUL_ORIGIN = any_of(
     *_FICTION, *_HEARSAY, r"opinions?|belie(?:f|fs|ve|ves|ved)|view of (?:some|many)|whom? you ask"
 )
-BEHIND = any_of(
+"""Where a claim comes from, in an adverbial before it: "according to gossip"."""
+
+DOUBTED_AFTERWARDS = any_of(
     *_UNTRUE,
     r"or so|would like us|would have us|anonymous|unnamed|rumou?rs?|hearsay|doubtful|implausible",
     r"unlikely|far-fetched|satire|to be believed|unsourced|uncited|dubious|tbc|source missing",
     r"(?:citation|source|reference|proof|check|verification) needed",
     r"(?:please|must|to be) (?:check|verify|confirm|checked|verified|confirmed)",
 )
+"""Words behind a claim by which its sentence takes it back."""
+
 UNPROVEN = re.compile(
     r"\b(?:not|\w+n[’']t|never|nobody|no one|nothing|without|no longer|neither|no|yet to be)\b"
     r"[^.;]{0,40}\b(?:true|so|right|correct|accurate|the case|hold|holds|stand|stands|happen(?:ed)?"
-    r"|proof|proofs?|evidence|confirm(?:ed|s)?|prove[dn]?|verif(?:y|ied)|support(?:ed|s)?|shown"
-    r"|established|substantiated?|checked|trusted|valid|apply|applies|rely|relied|real|reliable|believed?|bet|buy)\b",
+    r"|proofs?|evidence|confirm(?:ed|s)?|prove[dn]?|verif(?:y|ied)|support(?:ed|s)?|shown"
+    r"|established|substantiated?|checked|trusted|valid|apply|applies|rely|relied|real|reliable"
+    r"|believed?|bet|buy)\b",
     re.IGNORECASE,
 )
+"""A negation with what would have shown the claim: "nobody could confirm"."""
 
 ANNOUNCED = any_of(
     r"myths?|misconceptions?|misinformation|false|untrue|untruths?|falsehoods?|fiction(?:al)?",
@@ -153,7 +170,7 @@ ANNULLED = any_of(
 
 RECANTED = any_of(
     r"(?:takes?|taken|took) (?:it|that|this|everything) back",
-    r"(?:invented|denied|retracted|withdr[ae]wn?|withdrew|recanted|deleted) (?:it|that|this)",
+    r"(?:invented|denied|retracted|withdrawn|withdrew|recanted|deleted) (?:it|that|this)",
     r"(?:made|mixed) (?:it|that|this|everything) up|scratch that|recanted",
 )
 """The same, whatever the rest of the sentence says."""
