@@ -76,7 +76,8 @@ class RuleStage:
             read = [next(left) for _ in each.frames]
             decided.append(_charged(asserted(verdict, each, read, self.policy), read))
         lost = [i for i, each in enumerate(decided) if each.status is not verdicts[i].status]
-        await self._reread(decided, {i: (verdicts[i], found[i]) for i in lost})
+        if lost:
+            await self._reread(decided, {i: (verdicts[i], found[i]) for i in lost})
         return decided
 
     async def _reread(
