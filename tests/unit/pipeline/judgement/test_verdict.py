@@ -196,6 +196,16 @@ def test_the_nearest_sentences_fill_up_evidence_that_does_not_support(
     found = attach_evidence(judged, PooledEstimate(p1, passage), sources, nearest)
     assert ", ".join(f"{each.role.value} {each.text}" for each in found.evidence) == shown
     assert [each.text for each in found.nearest] == ["Three.", "Two?", "One.", "Four.", "Five."]
+    assert {each.role for each in found.nearest} == {Role.NEAREST}
+
+
+def test_a_sentence_that_is_read_and_among_the_nearest_is_shown_once(policy: Policy) -> None:
+    p1 = fake_estimate(0.1)
+    reading = PooledEstimate(p1, Passage(TEXT, (ONE,), (THREE,)))
+    found = attach_evidence(
+        verdict(policy, p1, fake_estimate(0.0)), reading, as_sources({"S1": TEXT}), [THREE, ONE]
+    )
+    assert [each.text for each in found.evidence] == ["Three.", "One."]
 
 
 def test_a_claim_that_was_not_measured_has_no_notes(policy: Policy) -> None:
