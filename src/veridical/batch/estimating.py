@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from statistics import fmean
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ class BatchEstimate:
             "sample": len(self.sample),
             "queries": round(self.queries),
             "tokens": round(self.tokens),
-            "seconds": number(self.seconds, 1),
+            "seconds": number(self.seconds, 3),
             "cost_usd": usd(self.cost_usd),
         }
 
@@ -104,16 +105,19 @@ def count_queries(found: BatchEstimate, info: BackendInfo, policy: Policy) -> No
 
 
 def time_rows(found: BatchEstimate, check: Callable[[BatchRow], object], processes: int) -> None:
-    """Add the seconds that the rows left are expected to take."""
-    if not found.sample:
-        found.seconds = 0.0
-        return
-    check(found.sample[0])  # the weights are loaded with the first
-    started = perf_counter()
+    """Add the seconds that the rows left are expected to take.
+
+    The first row takes the weights' loading with it and is counted once; a repeated row would be
+    answered by the cache, so each is checked once.
+    """
+    taken = []
     for row in found.sample:
+        started = perf_counter()
         check(row)
-    mean = (perf_counter() - started) / len(found.sample)
-    found.seconds = mean * found.rows_left / processes
+        taken.append(perf_counter() - started)
+    loading, rest = taken[:1], taken[1:]
+    mean = fmean(rest or taken or [0.0])
+    found.seconds = sum(loading) + mean * max(found.rows_left - 1, 0) / processes
 
 
 def _left(job: BatchJob, done: int, index: RowIndex, found: BatchEstimate) -> Iterator[BatchRow]:
