@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
@@ -12,7 +11,7 @@ from unicodedata import category
 
 from veridical.core.fact_tokens import UNSPACED, is_not, negates, words
 from veridical.core.text import normal_form
-from veridical.quotes.transcripts import LABEL, TranscriptKind
+from veridical.quotes.transcripts import LABEL, TranscriptKind, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
     from veridical.core.types import Span
     from veridical.quotes.prepared import PreparedSource
-    from veridical.quotes.transcripts import Turn
 
 
 class Caveat(StrEnum):
@@ -248,18 +246,6 @@ def denied_after(source: PreparedSource, span: Span, *, asked: bool) -> bool:
 # --- turns -----------------------------------------------------------------------------------
 
 
-def turns_of(turns: Sequence[Turn], span: Span) -> Sequence[Turn]:
-    """Return the turns that a span overlaps; turns are in order."""
-    first = max(bisect_right(turns, span.start, key=lambda turn: turn.span.start) - 1, 0)
-    found = []
-    for turn in turns[first:]:
-        if turn.span.start >= span.end:
-            break
-        if turn.span.overlaps(span):
-            found.append(turn)
-    return found
-
-
 def turn_caveats(
     source: PreparedSource, span: Span, speakers: AbstractSet[str]
 ) -> Iterator[Caveat]:
@@ -267,7 +253,7 @@ def turn_caveats(
     turns = source.transcript.turns
     if not turns:
         return
-    touched = turns_of(turns, span)
+    touched = overlapping(turns, span)
     if len(touched) > 1:
         yield Caveat.SPANS_TURNS
     if speakers and not said_by(source, span, speakers):
@@ -276,5 +262,5 @@ def turn_caveats(
 
 def said_by(source: PreparedSource, span: Span, speakers: AbstractSet[str]) -> bool:
     """Return whether all of a span is said by some of these speakers."""
-    names = {turn.speaker.casefold() for turn in turns_of(source.transcript.turns, span)}
+    names = {turn.speaker.casefold() for turn in overlapping(source.transcript.turns, span)}
     return bool(names) and names <= speakers

@@ -78,7 +78,8 @@ class QuoteMatch:
     selected speaker, else of the first; None if there is none. `spans` are all places, at most
     100, and `count` is their number. `score` is 1.0 for a quote that occurs in the text, else the
     similarity of the match, None without one. `parts` are the places of the parts of a quote with
-    an ellipsis.
+    an ellipsis. `speaker` says all of the place given by `start` and `end`, `start_s` and `end_s`
+    are when, in seconds; None where the transcript does not say.
     """
 
     quote: str = field(repr=False)
@@ -92,6 +93,9 @@ class QuoteMatch:
     spans: tuple[Span, ...] = ()
     count: int = 0
     parts: tuple[Span, ...] = ()
+    speaker: str | None = field(default=None, repr=False)
+    start_s: float | None = None
+    end_s: float | None = None
 
 
 MOST_SPANS = 100
@@ -261,7 +265,7 @@ class Grounder:
             reason is None,
             reason,
             *(span.start, span.end, grade(quote, span.of(source.text)), 1.0),
-            *(caveats, spans, count),
+            *(caveats, spans, count, (), *self._said(span)),
         )
 
     def _near(self, quote: str, near: Near) -> QuoteMatch:
@@ -275,7 +279,7 @@ class Grounder:
             reason = self._refusal(caveats)
         return QuoteMatch(
             *(quote, reason is None, reason, span.start, span.end),
-            *(Grade.FUZZY, near.score, caveats, (span,), 1),
+            *(Grade.FUZZY, near.score, caveats, (span,), 1, (), *self._said(span)),
         )
 
     def _nearest(self, normal: str) -> Near | None:
@@ -300,8 +304,14 @@ class Grounder:
             reason is None,
             reason,
             *(span.start, span.end, grade_of_parts(quote, spans, self._source.text), 1.0),
-            *(chained, (span,), 1, spans),
+            *(chained, (span,), 1, spans, *self._said(span)),
         )
+
+    def _said(self, span: Span) -> tuple[str | None, float | None, float | None]:
+        """Return who says a place, and from when to when, as far as it is known."""
+        transcript = self._source.transcript
+        start_s, end_s = transcript.times_of(span) or (None, None)
+        return transcript.speaker_of(span), start_s, end_s
 
     # --- caveats -----------------------------------------------------------------------------
 

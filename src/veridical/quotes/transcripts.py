@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_right
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import reduce
 from itertools import groupby, zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from veridical.core.strict_json import strict_json
 from veridical.core.types import Span
@@ -49,15 +53,53 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """Time at which a part of the text is said, in seconds from the beginning of the recording."""
+
+    span: Span
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
-    """Text and its turns, in order; without turns it is plain text."""
+    """Text and its turns, in order; without turns it is plain text.
+
+    `timings` are those of WebVTT, SubRip and DAIC-WOZ files, in the order of the text.
+    """
 
     text: str = field(repr=False)
     turns: tuple[Turn, ...] = ()
     kind: TranscriptKind = TranscriptKind.PLAIN
+    timings: tuple[Timing, ...] = field(default=(), repr=False)
 
     def __repr__(self) -> str:
         return f"Transcript({self.kind}, {len(self.text)} characters, {len(self.turns)} turns)"
+
+    def speaker_of(self, span: Span) -> str | None:
+        """Return who says a part of the text; None if unknown, or if several do."""
+        names = {turn.speaker for turn in overlapping(self.turns, span)}
+        return names.pop() or None if len(names) == 1 else None
+
+    def times_of(self, span: Span) -> tuple[float, float] | None:
+        """Return when the entries of a part of the text begin and end, in seconds, if known."""
+        found = overlapping(self.timings, span)
+        return (found[0].start_s, found[-1].end_s) if found else None
+
+
+_Placed = TypeVar("_Placed", Turn, Timing)
+
+
+def overlapping(parts: Sequence[_Placed], span: Span) -> list[_Placed]:
+    """Return the turns or timings that a span overlaps; they are in order."""
+    first = max(bisect_right(parts, span.start, key=lambda part: part.span.start) - 1, 0)
+    found = []
+    for part in map(parts.__getitem__, range(first, len(parts))):
+        if part.span.start >= span.end:
+            break
+        if part.span.overlaps(span):
+            found.append(part)
+    return found
 
 
 class _Said(NamedTuple):
@@ -65,6 +107,7 @@ class _Said(NamedTuple):
 
     speaker: str
     text: str
+    times: tuple[float, float] | None = None
 
 
 def parse_transcript(text: str, kind: TranscriptKind | str | None = None) -> Transcript:
@@ -160,15 +203,19 @@ def _written_out(said: Iterable[_Said], kind: TranscriptKind) -> Transcript:
     """Return a text with labels and its turns; consecutive entries of a speaker are one turn."""
     # Subtitles break sentences anywhere; the entries of the other formats are utterances.
     between = " " if kind in {TranscriptKind.VTT, TranscriptKind.SRT} else "\n"
-    pieces, turns, at = list[str](), list[Turn](), 0
+    pieces, turns, timings, at = list[str](), list[Turn](), list[Timing](), 0
     for speaker, entries in groupby(said, key=lambda each: each.speaker):
         label = f"{speaker}: " if speaker else ""
-        content = between.join(entry.text for entry in entries)
-        start = at + len(label)
-        turns.append(Turn(speaker, Span(start, start + len(content))))
-        pieces.append(f"{label}{content}")
-        at = start + len(content) + 1
-    return Transcript("\n".join(pieces), tuple(turns), kind)
+        start = at = at + len(label)
+        texts = []
+        for entry in entries:
+            if entry.times is not None:
+                timings.append(Timing(Span(at, at + len(entry.text)), *entry.times))
+            texts.append(entry.text)
+            at += len(entry.text) + 1  # `between` and the end of a line are one character
+        turns.append(Turn(speaker, Span(start, at - 1)))
+        pieces.append(f"{label}{between.join(texts)}")
+    return Transcript("\n".join(pieces), tuple(turns), kind, tuple(timings))
 
 
 # --- JSON ------------------------------------------------------------------------------------
@@ -216,7 +263,7 @@ def _from_cues(text: str) -> Iterator[_Said]:
         for said in _cue(lines, number):
             # A cue without a speaker continues the turn.
             speaker = said.speaker or speaker
-            yield _Said(speaker, said.text)
+            yield said._replace(speaker=speaker)
 
 
 def _blocks(text: str) -> Iterable[tuple[int, list[str]]]:
@@ -246,15 +293,24 @@ def _times_at(lines: Sequence[str]) -> int | None:
 
 def _cue(lines: list[str], number: int) -> Iterator[_Said]:
     at = _times_at(lines)
-    if at is None or not _CUE.fullmatch(lines[at]):
+    cue = None if at is None else _CUE.fullmatch(lines[at])
+    if at is None or cue is None:
         msg = f"the block from line {number} has no valid line of times"
         raise TranscriptError(msg, hint="Expected 00:00:01.000 --> 00:00:02.000")
     payload = " ".join(line.strip() for line in lines[at + 1 :]).strip()
     pieces = _VOICE.split(payload)
+    times = _seconds(cue[1]), _seconds(cue[2])
     for speaker, piece in zip(["", *pieces[1::2]], pieces[::2], strict=True):
         said = html.unescape(_MARKUP.sub("", piece)).strip()
         label = None if speaker else LABEL.match(said)
-        yield _Said(_name(label), said[label.end() :]) if label else _Said(speaker.strip(), said)
+        name, words = (_name(label), said[label.end() :]) if label else (speaker.strip(), said)
+        yield _Said(name, words, times)
+
+
+def _seconds(time: str) -> float:
+    """Return the seconds of a time such as 01:02:03.456 or 02:03,456."""
+    parts = map(float, time.replace(",", ".").split(":"))
+    return reduce(lambda total, part: 60 * total + part, parts, 0.0)
 
 
 # --- CSV -------------------------------------------------------------------------------------
@@ -273,12 +329,25 @@ def _from_csv(text: str) -> Iterator[_Said]:
             if len(cells) != count + 1:
                 msg = f"line {number} has {len(cells)} columns, the first has {count + 1}"
                 raise TranscriptError(msg)
-            yield _Said(cells[columns.speaker].strip(), cells[columns.said].strip())
+            texts = cells[columns.speaker].strip(), cells[columns.said].strip()
+            yield _Said(*texts, _times_in(cells, columns))
 
 
 class _Columns(NamedTuple):
     speaker: int
     said: int
+    times: tuple[int, int] | None = None
+
+
+def _times_in(cells: Sequence[str], columns: _Columns) -> tuple[float, float] | None:
+    """Return the times of a line in seconds; None without them, or where they are no numbers."""
+    if columns.times is None:
+        return None
+    with suppress(ValueError):
+        start, end = (float(cells[column]) for column in columns.times)
+        if 0 <= start <= end < inf:
+            return start, end
+    return None
 
 
 def _columns(head: str) -> _Columns | None:
@@ -287,7 +356,9 @@ def _columns(head: str) -> _Columns | None:
     said = next((name for name in ("value", "text") if name in names), None)
     if said is None or "speaker" not in names:
         return None
-    return _Columns(names.index("speaker"), names.index(said))
+    timed = "start_time" in names and "stop_time" in names
+    times = (names.index("start_time"), names.index("stop_time")) if timed else None
+    return _Columns(names.index("speaker"), names.index(said), times)
 
 
 _READERS: dict[TranscriptKind, Callable[[str], Iterator[_Said]]] = {

@@ -89,6 +89,16 @@ def test_as_json_every_quote_has_its_place(folder: Path) -> None:
     assert (made_up["accepted"], made_up["reason"]) == (False, "not_found")
 
 
+def test_a_quote_is_shown_with_its_speaker_and_its_time(folder: Path) -> None:
+    cue = f"WEBVTT\n\n01:02:03.500 --> 01:02:09.000\n<v Participant>{THERE}\n"
+    (folder / "talk.txt").write_text(cue)
+    assert "exact, Participant 1:02:03" in quotes(folder, {"PHQ8_Sleep": [THERE]}).stdout
+    (found,) = json.loads(quotes(folder, {"PHQ8_Sleep": [THERE]}, "--json").stdout)["items"][
+        "PHQ8_Sleep"
+    ]
+    assert (found["speaker"], found["start_s"], found["end_s"]) == ("Participant", 3723.5, 3729.0)
+
+
 @pytest.mark.parametrize("how", [(), ("--mode", "fuzzy", "--strict")])
 def test_half_a_surrogate_pair_is_a_quote_that_is_not_there(
     folder: Path, how: tuple[str, ...]

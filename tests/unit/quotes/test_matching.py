@@ -436,3 +436,56 @@ def test_quotes_end_at_their_deadline(mode: str) -> None:
         ground_quotes(["I sleep well"], "I sleep well.", mode=mode)
     with cancellable(0.0), pytest.raises(TimeLimitError):
         validate_evidence_grounding(evidence, "I sleep well.", mode=mode)
+
+
+# --- who says it, and when -------------------------------------------------------------------
+
+CUES = """\
+WEBVTT
+
+00:10.000 --> 00:12.000
+<v Ann>I can not sleep
+
+00:12.000 --> 00:15.500
+at night, I am tired
+
+00:16.000 --> 00:18.000
+<v Bo>Since when are you tired? Since May?
+"""
+
+
+def said(quote: str, **rules: object) -> tuple[str | None, float | None, float | None]:
+    result = ground_quotes([quote], parse_transcript(CUES), **rules)[0]  # type: ignore[arg-type]
+    return result.speaker, result.start_s, result.end_s
+
+
+@pytest.mark.parametrize(
+    ("quote", "who", "start_s", "end_s"),
+    [
+        ("I can not sleep", "Ann", 10.0, 12.0),
+        ("sleep at night", "Ann", 10.0, 15.5),
+        ("Since when are you", "Bo", 16.0, 18.0),
+        ("I am tired Bo: Since when", None, 12.0, 18.0),
+        ("I can not ... tired", "Ann", 10.0, 15.5),
+        ("somebody else", None, None, None),
+    ],
+)
+def test_a_quote_has_its_speaker_and_its_times(
+    quote: str, who: str | None, start_s: float | None, end_s: float | None
+) -> None:
+    assert said(quote) == (who, start_s, end_s)
+
+
+def test_a_similar_text_has_its_speaker_and_its_times_too() -> None:
+    assert said("I can not sleeep at night", mode="fuzzy") == ("Ann", 10.0, 15.5)
+
+
+def test_without_turns_nobody_and_no_time_is_named() -> None:
+    result = match("i feel tired", "so i feel tired")
+    assert (result.accepted, result.speaker, result.start_s, result.end_s) == (True, *[None] * 3)
+
+
+def test_labels_alone_name_the_speaker_without_times() -> None:
+    result = ground_quotes(["about eight weeks"], parse_transcript(TALK))[0]
+    assert (result.speaker, result.start_s) == ("Participant", None)
+    assert "Participant" not in repr(result)

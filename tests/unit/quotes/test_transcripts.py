@@ -164,6 +164,36 @@ def test_what_is_malformed_is_named_by_its_place(text: str, kind: str | None, sa
         parse_transcript(text, kind)
 
 
+def timed(text: str) -> list[tuple[str, float, float]]:
+    transcript = parse_transcript(text)
+    return [
+        (timing.span.of(transcript.text), timing.start_s, timing.end_s)
+        for timing in transcript.timings
+    ]
+
+
+def test_every_cue_and_line_keeps_its_times() -> None:
+    assert timed(VTT) == [
+        ("I can't sleep at", 1.0, 2.0),
+        ("night & day", 2.0, 3.0),
+        ("Oh <laughter>", 3.0, 4.0),
+        ("Yes", 3.0, 4.0),
+    ]
+    assert timed(SRT) == [("I can't", 1.0, 2.0), ("sleep", 2.0, 3.0)]
+    assert timed(CSV)[1:] == [('um "yes', 2.0, 3.0), ("okay", 3.0, 4.0)]
+    assert timed("WEBVTT\n\n01:02:03.500 --> 100:00:00.000\nA: b") == [("b", 3723.5, 360_000.0)]
+
+
+@pytest.mark.parametrize("times", ["a\t2.0", "1.0\t", "nan\t2.0", "2.0\t1.0", "0\tinf"])
+def test_times_that_are_none_are_unknown(times: str) -> None:
+    assert timed(f"start_time\tstop_time\tspeaker\tvalue\n{times}\tA\tb\n") == []
+
+
+@pytest.mark.parametrize("text", [LABELS, JSON, "no turns"])
+def test_formats_without_times_have_none(text: str) -> None:
+    assert timed(text) == []
+
+
 def test_what_is_no_text_is_refused() -> None:
     with pytest.raises(TextError, match="not bytes"):
         parse_transcript(b"A: b")  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from rich.table import Table
@@ -63,4 +64,11 @@ def _row(match: QuoteMatch) -> tuple[str, ...]:
     more = f" and {match.count - 1} more" if match.count > 1 else ""
     found = [match.grade, match.reason, *match.caveats]
     notes = dict.fromkeys(each.value for each in found if each is not None)
-    return ("✓" if match.accepted else "✗", match.quote, f"{place}{more}", ", ".join(notes))
+    said = f"{match.speaker or ''} {_clock(match.start_s)}".strip()
+    remarks = [*notes, said] if said else [*notes]
+    return ("✓" if match.accepted else "✗", match.quote, f"{place}{more}", ", ".join(remarks))
+
+
+def _clock(seconds: float | None) -> str:
+    """Return a time within a recording as h:mm:ss; empty if unknown."""
+    return "" if seconds is None else str(timedelta(seconds=int(seconds)))

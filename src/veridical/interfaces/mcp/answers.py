@@ -135,6 +135,9 @@ class QuoteAnswer(Output):
     end: int | None = Field(description="Offset behind its last character.")
     grade: str | None = Field(description="exact, whitespace, typography, case or fuzzy")
     caveats: list[str] = Field(description="Why it may mislead although it is there.")
+    speaker: str | None = Field(description="Who says it, if the source has speakers.")
+    start_s: float | None = Field(description="Second at which it begins, if known.")
+    end_s: float | None = Field(description="Second at which it ends, if known.")
 
 
 class QuotesAnswer(Output):
@@ -291,6 +294,9 @@ def _quote(number: int, key: str | None, match: QuoteMatch) -> QuoteAnswer:
         end=match.end,
         grade=match.grade,
         caveats=[str(caveat) for caveat in match.caveats],
+        speaker=match.speaker,
+        start_s=match.start_s,
+        end_s=match.end_s,
     )
 
 
