@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -223,8 +223,17 @@ class Grounder:
         return near is not None and near.change is None
 
     def match(self, quote: str) -> QuoteMatch:
-        """Return the match of `quote`: its places, grade and caveats."""
+        """Return the match of `quote`: its places, grade, caveats and speaker."""
         checkpoint()
+        found, transcript = self._looked_up(quote), self._source.transcript
+        if found.start is None or found.end is None or not transcript.turns:
+            return found
+        place = Span(found.start, found.end)
+        start_s, end_s = transcript.times_of(place) or (None, None)
+        speaker = transcript.speaker_of(place)
+        return replace(found, speaker=speaker, start_s=start_s, end_s=end_s)
+
+    def _looked_up(self, quote: str) -> QuoteMatch:
         normal = normal_form(quote)
         if not normal:
             return QuoteMatch(quote, accepted=False, reason=Rejection.EMPTY)
@@ -265,7 +274,7 @@ class Grounder:
             reason is None,
             reason,
             *(span.start, span.end, grade(quote, span.of(source.text)), 1.0),
-            *(caveats, spans, count, (), *self._said(span)),
+            *(caveats, spans, count),
         )
 
     def _near(self, quote: str, near: Near) -> QuoteMatch:
@@ -279,7 +288,7 @@ class Grounder:
             reason = self._refusal(caveats)
         return QuoteMatch(
             *(quote, reason is None, reason, span.start, span.end),
-            *(Grade.FUZZY, near.score, caveats, (span,), 1, (), *self._said(span)),
+            *(Grade.FUZZY, near.score, caveats, (span,), 1),
         )
 
     def _nearest(self, normal: str) -> Near | None:
@@ -304,14 +313,8 @@ class Grounder:
             reason is None,
             reason,
             *(span.start, span.end, grade_of_parts(quote, spans, self._source.text), 1.0),
-            *(chained, (span,), 1, spans, *self._said(span)),
+            *(chained, (span,), 1, spans),
         )
-
-    def _said(self, span: Span) -> tuple[str | None, float | None, float | None]:
-        """Return who says a place, and from when to when, as far as it is known."""
-        transcript = self._source.transcript
-        start_s, end_s = transcript.times_of(span) or (None, None)
-        return transcript.speaker_of(span), start_s, end_s
 
     # --- caveats -----------------------------------------------------------------------------
 

@@ -243,7 +243,8 @@ def _json_turn(number: int, turn: object) -> _Said:
         if not isinstance(value, str):
             msg = f"{key} of turn {number} must be text, not {type(value).__name__}"
             raise TranscriptError(msg)
-    return _Said(*(str(value).strip() for value in values))
+    speaker, said = (str(value).strip() for value in values)
+    return _Said(speaker, said)
 
 
 # --- WebVTT and SubRip -----------------------------------------------------------------------
