@@ -9,7 +9,8 @@ claim stay together: a batch then has both sides of a contrast. `--share
 'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
 counts. `--most` is how many rows of a source are kept at most. `--attacked` is the share of rows
 that get a sentence which addresses the judge (hostile.py), `--distracted` of those that get one of
-another source's evidence. What was mixed can be taken for another mix.
+another source's evidence. `--shorter` and `--longer` than so many estimated tokens keep the rows of
+such a length. What was mixed can be taken for another mix.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ import gzip
 import json
 from collections import Counter, defaultdict
 from fnmatch import fnmatchcase
+from math import inf
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 from hostile import attacked, distracted
+from veridical.pipeline.evidence.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +38,8 @@ def main() -> None:
     parser.add_argument("--held", action="append", default=[], help="FILE:FIRST:END, not to be met")
     parser.add_argument("--take", action="append", required=True, help="FILE:FIRST:END")
     parser.add_argument("--share", action="append", default=[], help="SOURCE:LABEL=SHARE to keep")
+    parser.add_argument("--shorter", type=int, help="keep rows of at most so many tokens")
+    parser.add_argument("--longer", type=int, default=0, help="keep rows of more tokens")
     parser.add_argument("--most", type=int, help="rows of a source to keep at most")
     parser.add_argument("--attacked", type=float, default=0.0)
     parser.add_argument("--distracted", type=float, default=0.0)
@@ -46,6 +51,7 @@ def main() -> None:
         (row["evidence"], row["claim"]): row
         for row in rows(options.take)
         if row["evidence"] not in held and row["claim"] not in held
+        if options.longer < tokens_of(row) <= (options.shorter or inf)
     }
     rng = Random(options.seed)
     shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
@@ -64,6 +70,11 @@ def main() -> None:
     with gzip.open(options.out, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in mixed)
     print(f"{len(mixed)} rows")
+
+
+def tokens_of(row: dict) -> int:
+    """Return the estimated tokens of a row."""
+    return estimate_tokens(row["evidence"]) + estimate_tokens(row["claim"])
 
 
 def shuffled(found: list[dict], rng: Random) -> list[dict]:

@@ -24,6 +24,7 @@ import labelled
 import prepare
 import written
 from augment import augmented
+from mentioning import repetitions
 from prepare import read
 from programmatic.base import NOT_SUPPORTED, Pair, World, generate
 from programmatic.registry import SHARES
@@ -163,11 +164,13 @@ def built(options: argparse.Namespace) -> dict[str, list[Pair]]:
         *disturbed(shown, 0.15, 0.06, rng),
         *disturbed(groups, 0.15, 0.04, rng),
         *disturbed(made, 0.06, 0.0, rng),
+        *repetitions([*shown, *groups], 0.06, rng),
     ]
     settle = [
         *disturbed(thinned(shown, 0.16, rng), 0.6, 0.06, rng),
         *disturbed(thinned(groups, 0.22, rng), 0.5, 0.04, rng),
         *disturbed(thinned(made, 0.12, rng), 0.12, 0.0, rng),
+        *repetitions([*shown, *groups], 0.02, rng),
     ]
     calibration = thinned(apart, min(1.0, 6000 * options.scale / max(len(apart), 1)), rng)
     held["held-written"] = thinned(held["held-written"], 0.25, Random(0))

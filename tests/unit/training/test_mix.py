@@ -56,6 +56,21 @@ def test_slices_join_without_repetition_and_in_the_same_order_every_time(data: P
     assert mix(data, *options) == first
 
 
+def test_rows_are_kept_by_their_length(tmp_path: Path) -> None:
+    pairs = [
+        {"evidence": "word " * n, "claim": f"C{n}", "label": "supported", "source": "s"}
+        for n in (5, 50, 500)
+    ]
+    path = tmp_path / "train.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(pair) + "\n" for pair in pairs)
+    found = {
+        options: {row["claim"] for row in mix(path, "--take", f"{path}::", *options)}
+        for options in [("--shorter", "100"), ("--longer", "100"), ()]
+    }
+    assert list(found.values()) == [{"C5", "C50"}, {"C500"}, {"C5", "C50", "C500"}]
+
+
 def test_a_share_of_a_kind_is_kept_and_the_first_pattern_counts(data: Path) -> None:
     assert mix(data, "--take", f"{data}::", "--share", "s:supported=0") == []
     kept = mix(data, "--take", f"{data}::", "--share", "s:not*=0", "--share", "s=1")
