@@ -217,6 +217,7 @@ def test_a_client_that_goes_away_ends_the_check(start: Callable[..., str], slow:
     url = start(Upstream([[SAID + b"\n\ndata: [DONE]\n\n"]]), slow, on_failure="block")
     body = {"messages": MESSAGES, "stream": True}
     with httpx2.stream("POST", f"{url}/chat/completions", json=body) as reply:
-        assert next(reply.iter_bytes())
+        received = reply.iter_bytes()  # kept: what is collected closes the connection
+        assert next(received)
         assert slow.begun.wait(10)
     assert slow.cancelled.wait(10)
