@@ -161,7 +161,7 @@ def test_a_service_that_hangs_until_the_deadline_opens_the_circuit() -> None:
 
 def test_a_deadline_that_is_merely_short_does_not_open_the_circuit() -> None:
     breaker = Breaker(service(up=True, seconds=0.01), failures=3)
-    backend = Deadline(breaker, seconds=0.4, at_once=2)
+    backend = Deadline(breaker, seconds=1.5, at_once=2)
     found = anyio.run(backend.estimate, [Query("claim", str(i)) for i in range(500)])
     assert GOOD in found
     assert found[-1] != GOOD
