@@ -82,9 +82,14 @@ class Transcript:
         return names.pop() or None if len(names) == 1 else None
 
     def times_of(self, span: Span) -> tuple[float, float] | None:
-        """Return when the entries of a part of the text begin and end, in seconds, if known."""
+        """Return when the entries of a part of the text begin and end, in seconds.
+
+        None if the time of its first or its last entry is unknown.
+        """
         found = overlapping(self.timings, span)
-        return (found[0].start_s, found[-1].end_s) if found else None
+        if not found or span.start < found[0].span.start or span.end > found[-1].span.end:
+            return None
+        return found[0].start_s, found[-1].end_s
 
 
 _Placed = TypeVar("_Placed", Turn, Timing)

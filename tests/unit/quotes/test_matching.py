@@ -489,3 +489,11 @@ def test_labels_alone_name_the_speaker_without_times() -> None:
     result = ground_quotes(["about eight weeks"], parse_transcript(TALK))[0]
     assert (result.speaker, result.start_s) == ("Participant", None)
     assert "Participant" not in repr(result)
+
+
+def test_no_time_is_named_where_one_end_of_the_quote_has_none() -> None:
+    head = "start_time\tstop_time\tspeaker\tvalue\n"
+    talk = parse_transcript(f"{head}1.0\t2.0\tAnn\ti sleep\n?\t?\tAnn\ttoo late\n")
+    both, first = ground_quotes(["i sleep too late", "i sleep"], talk)
+    assert (both.speaker, both.start_s, both.end_s) == ("Ann", None, None)
+    assert (first.start_s, first.end_s) == (1.0, 2.0)
