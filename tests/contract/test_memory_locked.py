@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 
 EVIDENCE = {"S1": "A text that speaks of it."}
 TIMEOUT_S = 2.0
+LATE_S = TIMEOUT_S + 10  # a busy machine may pause; without the timeout a lock is waited for 30 s
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def test_the_caller_is_told_in_time_that_a_fact_could_not_be_stored(
         with held(url):
             started = perf_counter()
             done = memory.remember("It holds.", EVIDENCE, confidence=0.9)
-            assert perf_counter() - started < TIMEOUT_S + 0.5
+            assert perf_counter() - started < LATE_S
             assert (done.outcome, done.reason) == (FactOutcome.FAILED, STORE_LOCKED)
             assert isinstance(done.error, StoreLockedError)
             with pytest.raises(StoreLockedError):
@@ -77,7 +78,7 @@ def test_a_lock_on_any_table_that_is_written_is_noticed_in_time(url: str, table:
         with held(url, table):
             started = perf_counter()
             done = memory.remember("It holds.", EVIDENCE, entities=["it"])
-            assert perf_counter() - started < TIMEOUT_S + 0.5
+            assert perf_counter() - started < LATE_S
             assert (done.outcome, done.reason) == (FactOutcome.FAILED, STORE_LOCKED)
 
 
@@ -87,7 +88,7 @@ def test_threads_that_wait_for_the_same_lock_keep_their_time_too(url: str) -> No
         with held(url), ThreadPoolExecutor(20) as pool:  # more than the pool has connections
             started = perf_counter()
             found = list(pool.map(lambda n: memory.remember(f"Fact {n}.", EVIDENCE), range(20)))
-            assert perf_counter() - started < TIMEOUT_S + 1.0
+            assert perf_counter() - started < LATE_S
         assert {done.reason for done in found} == {STORE_LOCKED}
 
 
@@ -107,6 +108,6 @@ def test_a_large_source_counts_into_the_time_of_the_gate(url: str) -> None:
         source = "The bridge has lanes and the evidence is long. " * 200_000
         started = perf_counter()
         done = memory.remember("It is carried.", {"S1": source})
-        assert perf_counter() - started < TIMEOUT_S + 0.7
+        assert perf_counter() - started < LATE_S
         assert (done.reason, done.pending) == ("timeout", True)
         assert [waits.fact_id for waits in memory.pending()] == [done.fact and done.fact.id]

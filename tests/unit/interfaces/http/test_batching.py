@@ -122,11 +122,11 @@ def test_the_promises_of_the_port_are_kept() -> None:
 @pytest.mark.spec("SPEC-08.43")
 def test_what_is_late_is_a_timeout_and_the_host_goes_on() -> None:
     async def run() -> None:
-        backend = Deadlined(Slow(5))
+        backend = Deadlined(Slow(60))
         started = time.monotonic()
         with cancellable(0.05):
             measured = await backend.estimate(queries("a", 3))
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 20
         assert [type(one) for one in measured] == [Unmeasured] * 3
         assert {one.reason for one in measured if isinstance(one, Unmeasured)} == {
             UnmeasuredReason.TIMEOUT
@@ -137,7 +137,7 @@ def test_what_is_late_is_a_timeout_and_the_host_goes_on() -> None:
 
 def test_at_the_end_of_the_service_deadlines_are_moved_up() -> None:
     async def run() -> None:
-        backend = Deadlined(Slow(5))
+        backend = Deadlined(Slow(60))
         with cancellable(60):
             asked = asyncio.create_task(backend.estimate(queries("a", 1)))
             await asyncio.sleep(0.01)

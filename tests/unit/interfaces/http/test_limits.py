@@ -223,11 +223,11 @@ def test_without_its_database_a_process_counts_by_itself_for_a_while(clock: Cloc
 def test_a_database_that_is_slow_holds_no_request_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "PATIENCE_S", 0.05)
     table = Table()
-    table.takes_s = 3.0
+    table.takes_s = 10.0
     rates, failures = shared(table)
     started = monotonic()
     assert anyio.run(one_then_many, rates) == [0] * 11
-    assert monotonic() - started < 2
+    assert monotonic() - started < 8
     assert failures == [("rates", "TimeoutError")]
 
 
