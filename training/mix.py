@@ -5,12 +5,12 @@
 
 A slice is a file, its first row and the row behind its last, as in Python. Pairs of one claim or
 one evidence with a held row are left out, and repeated ones; the rest is shuffled, but rows of one
-claim stay together: a batch then has both sides of a contrast. `--share
-'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin so; the first that fits
-counts. `--most` is how many rows of a source are kept at most. `--attacked` is the share of rows
-that get a sentence which addresses the judge (hostile.py), `--distracted` of those that get one of
-another source's evidence. `--shorter` and `--longer` than so many estimated tokens keep the rows of
-such a length. What was mixed can be taken for another mix.
+claim stay together, and of a share they are kept or left out together: a batch then has both sides
+of a contrast. `--share 'order/*:not*=0.2'` keeps a fifth of the rows whose source and label begin
+so; the first that fits counts. `--most` is how many rows of a source are kept at most. `--attacked`
+is the share of rows that get a sentence which addresses the judge (hostile.py), `--distracted` of
+those that get one of another source's evidence. `--shorter` and `--longer` than so many estimated
+tokens keep the rows of such a length. What was mixed can be taken for another mix.
 """
 
 from __future__ import annotations
@@ -55,7 +55,12 @@ def main() -> None:
     }
     rng = Random(options.seed)
     shares = {name: float(kept) for name, kept in (text.split("=") for text in options.share)}
-    mixed = [row for row in found.values() if rng.random() < share_of(row, shares)]
+    drawn: dict[str, float] = {}
+    mixed = [
+        row
+        for row in found.values()
+        if drawn.setdefault(row["claim"], rng.random()) < share_of(row, shares)
+    ]
     mixed = list(capped(shuffled(mixed, rng), options.most))
     texts = [(row["source"], row["evidence"]) for row in mixed]
     for row in mixed:

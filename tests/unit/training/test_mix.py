@@ -8,6 +8,7 @@ import json
 import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,17 @@ def test_a_share_of_a_kind_is_kept_and_the_first_pattern_counts(data: Path) -> N
     kept = mix(data, "--take", f"{data}::", "--share", "s:not*=0", "--share", "s=1")
     assert len(kept) == 40
     assert 5 < len(mix(data, "--take", f"{data}::", "--share", "s=0.5")) < 35
+
+
+def test_of_a_share_both_rows_of_a_claim_are_kept_or_neither(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for i in range(80):
+            pair = {"evidence": f"E{i}", "claim": f"C{i // 2}", "label": "l", "source": "s"}
+            file.write(json.dumps(pair) + "\n")
+    kept = Counter(row["claim"] for row in mix(path, "--take", f"{path}::", "--share", "s=0.5"))
+    assert set(kept.values()) == {2}
+    assert 5 < len(kept) < 35
 
 
 def test_at_most_so_many_rows_of_a_source_are_kept(data: Path) -> None:
