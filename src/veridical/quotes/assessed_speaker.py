@@ -21,7 +21,7 @@ _ASKING = frozenset(
     """interviewer therapist psychotherapist doctor dr physician clinician counselor counsellor
     psychologist psychiatrist nurse examiner assessor researcher moderator""".split()  # noqa: SIM905 -- a paragraph of words
 )
-_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_FIRST_WORD = re.compile(r"[^\W\d_]++(?!['’])")  # "Patient's wife" is not the patient
 _BOTH = 2
 
 

@@ -24,7 +24,7 @@ from veridical.core.types import Span
 from veridical.errors import EvidenceJSONError, TextError, TranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 
 class TranscriptKind(StrEnum):
@@ -168,7 +168,9 @@ _CUE = re.compile(rf"\s*({_TIME})[ \t]+-->[ \t]+({_TIME})(?:[ \t].*)?")
 _STARTS = {
     TranscriptKind.VTT: re.compile(r"WEBVTT(?:[ \t\r\n]|\Z)"),
     TranscriptKind.SRT: re.compile(rf"\s*\d+[ \t]*\r?\n{_TIME}[ \t]+-->"),
-    TranscriptKind.JSON: re.compile(r'\s*(?:\[\s*\{|\{\s*"turns"\s*:)'),
+    TranscriptKind.JSON: re.compile(
+        r'\s*(?:\[\s*\{|\{\s*"(?:turns"\s*:|[\s\S]*?"turns"\s*:\s*\[))'
+    ),
 }
 
 
@@ -262,11 +264,17 @@ _NO_CUE = re.compile(r"WEBVTT|(?:NOTE|STYLE|REGION)\b")
 
 
 def _from_cues(text: str) -> Iterator[_Said]:
+    cues = [
+        cue
+        for number, lines in _blocks(text)
+        if _times_at(lines) is not None or not _NO_CUE.match(lines[0])
+        for cue in _cue(lines, number)
+    ]
+    labels = (LABEL.match(cue.text) for cue in cues if not cue.speaker)
+    names = {_name(label).casefold() for label in labels if label}
     speaker = ""
-    for number, lines in _blocks(text):
-        if _NO_CUE.match(lines[0]):
-            continue
-        for said in _cue(lines, number):
+    for cue in cues:
+        for said in _parted(cue, names):
             # A cue without a speaker continues the turn.
             speaker = said.speaker or speaker
             yield said._replace(speaker=speaker)
@@ -303,14 +311,28 @@ def _cue(lines: list[str], number: int) -> Iterator[_Said]:
     if at is None or cue is None:
         msg = f"the block from line {number} has no valid line of times"
         raise TranscriptError(msg, hint="Expected 00:00:01.000 --> 00:00:02.000")
-    payload = " ".join(line.strip() for line in lines[at + 1 :]).strip()
+    payload = "\n".join(line.strip() for line in lines[at + 1 :]).strip()
     pieces = _VOICE.split(payload)
     times = _seconds(cue[1]), _seconds(cue[2])
     for speaker, piece in zip(["", *pieces[1::2]], pieces[::2], strict=True):
         said = html.unescape(_MARKUP.sub("", piece)).strip()
-        label = None if speaker else LABEL.match(said)
-        name, words = (_name(label), said[label.end() :]) if label else (speaker.strip(), said)
-        yield _Said(name, words, times)
+        yield _Said(speaker.strip(), said, times)
+
+
+def _parted(cue: _Said, names: Container[str]) -> Iterator[_Said]:
+    """Yield what each speaker says in a cue: lines within it may have labels, too.
+
+    Within a cue only a name counts that begins some other: "one thing: never" is no label.
+    """
+    labels = [
+        label
+        for label in ([] if cue.speaker else LABEL.finditer(cue.text))
+        if not label.start() or _name(label).casefold() in names
+    ]
+    starts = [0, *(label.end() for label in labels)]
+    ends = [*(label.start() for label in labels), len(cue.text)]
+    for name, start, end in zip([cue.speaker, *map(_name, labels)], starts, ends, strict=True):
+        yield cue._replace(speaker=name, text=cue.text[start:end].replace("\n", " ").strip())
 
 
 def _seconds(time: str) -> float:

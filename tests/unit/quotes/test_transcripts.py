@@ -70,6 +70,8 @@ def turns(text: str, kind: str | None = None) -> list[tuple[str, str]]:
         ("[doctor] hi .\n[patient] ho\n[doctor] so", "labels", None),
         ("Dr. Smith: a\r\nSpeaker 2: b\r\nDr. Smith:\r\nc", "labels", None),
         (JSON, "json", [("Ann", "hi"), ("Bo", "ho")]),
+        (f'{{"id": "301", "turns": {JSON}}}', "json", [("Ann", "hi"), ("Bo", "ho")]),
+        ('{"id": "301"} is all that she typed', "plain", []),
         (f'\ufeff {{"turns": {JSON}}}', "json", [("Ann", "hi"), ("Bo", "ho")]),
         (
             VTT,
@@ -92,6 +94,20 @@ def test_the_format_shows_and_the_turns_are_found(
     assert turns(text, kind) == turns(text)
     if expected is not None:
         assert turns(text) == expected
+
+
+def test_lines_of_a_cue_belong_to_the_speakers_that_their_labels_name() -> None:
+    text = (
+        "WEBVTT\n00:01.000 --> 00:02.000\nBo: Hello\nthere.\n\n00:03.000 --> 00:06.000\n"
+        "Ann: Do you feel hopeless?\nBo: Yes.\none thing: never\n\n"
+        "00:07.000 --> 00:09.000\nat all\nAnn: I see."
+    )
+    assert turns(text) == [
+        ("Bo", "Hello there."),
+        ("Ann", "Do you feel hopeless?"),
+        ("Bo", "Yes. one thing: never at all"),
+        ("Ann", "I see."),
+    ]
 
 
 CAPTIONS = """\
