@@ -112,6 +112,8 @@ def _is_letter(char: str) -> bool:
 
 _REACH = 6
 """Words before a quote in which a negation counts."""
+_ITEM = 3
+"""Words of an item of a list."""
 _CHARACTERS = 120
 _CLAUSE_ENDS = re.compile(r"[.!?;:()\[\]。！？；：]|\n\s*\n|\s[-–—]\s")
 _LINE_ENDS = re.compile(r"\n")
@@ -129,6 +131,14 @@ _LEADS_ON = frozenset(
 """After these a negation goes on over the subject: "I don't think I feel", "nor do I feel"."""
 _ADJACENT_ONLY = frozenset(("no", "none", "nobody", "nothing", "nope", "nada", "ni", "нет"))
 """Answers as often as negations: they count only right before a quote."""
+_ABSENT = frozenset(
+    """longer more evidence history sign signs symptom symptoms record complaint complaints acute
+    chronic recent current active new known previous prior further other significant
+    obvious""".split()  # noqa: SIM905 -- a paragraph of words
+)
+"""Words between which "no" and a quote are one phrase: "no history of", "no acute"."""
+_HESITATION = re.compile(r"(n['’]t|\bnot|\bnever)[ \t]*(?:\.{2,}|…)", re.IGNORECASE)
+"""Pause right behind a negation, which ends no clause: "I don't... feel hopeless"."""
 _FILLERS = frozenset(("know", "mind", "worry"))
 """Verbs after the negation in "I don't know", which negates nothing after it."""
 
@@ -139,7 +149,7 @@ def negated_around(source: PreparedSource, span: Span) -> bool:
     before = source.text[max(span.start - _CHARACTERS, 0) : span.start]
     after = source.text[span.end : span.end + _CHARACTERS]
     said = source.text[span.start : span.start + _CHARACTERS]
-    before = _last_clause(before, lines_end=lines_end)
+    before = _last_clause(_HESITATION.sub(r"\1", before), lines_end=lines_end)
     return _negated_before(before, said) or _negated_after(after)
 
 
@@ -164,10 +174,15 @@ def _negated_before(before: str, said: str) -> bool:
         paused = normal.endswith(",")
         new_clause = (answers or paused) and first in _SUBJECTS
         return not (new_clause or (answers and paused))
-    return any(_carries(word, following) for word, following in pairwise(found))
+    return any(_carries(word, following) for word, following in pairwise(found)) or (
+        # "No fever, cough, or" negates all that it lists.
+        found[-1] in {"or", "nor"} and any(map(negates, found))
+    )
 
 
 def _carries(word: str, following: str) -> bool:
+    if word == "no" and following in _ABSENT:
+        return True
     return negates(word) and word not in _ADJACENT_ONLY and following not in _FILLERS
 
 
@@ -175,10 +190,12 @@ def _within_reach(normal: str, first: str) -> list[str]:
     """Return the last words of a clause, from the last conjunction or comma that begins another."""
     segments = [[word.text for word in words(segment)] for segment in normal.split(",")]
     found: list[str] = []
+    listing = segments[-1][:1] in (["or"], ["nor"]) and first not in _SUBJECTS
     for segment in reversed(segments):
         # "I don't, honestly, feel" goes on after the commas; "I don't eat, and" does not.
         if found or segment is not segments[-1]:
             goes_on = segment and (negates(segment[-1]) or len(segment) == 1)
+            goes_on = goes_on or (listing and len(segment) <= _ITEM)
             if not goes_on or (found or [first])[0] in _SUBJECTS:
                 return found
         found = [*_after_conjunction(segment, (found or [first])[0]), *found]

@@ -8,12 +8,13 @@ differs is no match, however similar.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from veridical.core.cancellation import checkpoint
-from veridical.core.fact_tokens import Word, words
+from veridical.core.fact_tokens import Word, negates, words
 from veridical.core.types import Span
 from veridical.quotes.alignment import AlignmentTooLongError, FuzzyWindow, best_window
 from veridical.quotes.fact_diff import Change, blocks, change
@@ -152,6 +153,9 @@ def _moved_back(window: FuzzyWindow, pieces: Sequence[Stretch], padding: int) ->
 
 # --- examination of a window -----------------------------------------------------------------
 
+_NEGATED = 3
+"""Words before a window in which a negation counts."""
+_SENTENCE_END = re.compile(r"[.!?;:]")
 _CONTEXT, _CONTEXT_OF_WORD = 80, 20
 """Characters on either side of a window in which words that it cuts are looked for: at most, and
 for each word of the quote that differs there."""
@@ -172,6 +176,9 @@ def _examined(quote: str, text: str, window: FuzzyWindow) -> Near:
         for q, s in differing
     )
     found = next(filter(None, changes), None)
+    # "I do not really feel" is no "I feel", though its "I" stands before what was compared.
+    if found is None and differing and not differing[0][0].start and differing[0][0]:
+        found = _negated_before(text, around[max(first - _NEGATED, 0) : first + 1])
     if first >= last:
         return Near(Span(window.start, window.end), window.score, found)
     start, end = around[first].start, around[last - 1].end
@@ -181,6 +188,14 @@ def _examined(quote: str, text: str, window: FuzzyWindow) -> Near:
     )
     end += _shared(quote[said[-1].end :], text[end : end + _CONTEXT])
     return Near(Span(start, end), window.score, found)
+
+
+def _negated_before(text: str, found: Sequence[Word]) -> Change | None:
+    """Return a change of polarity if one of the words negates the last in the same clause."""
+    for word in found[:-1]:
+        if negates(word.text) and not _SENTENCE_END.search(text, word.end, found[-1].start):
+            return Change.POLARITY
+    return None
 
 
 def _words_around(text: str, window: FuzzyWindow, context: int) -> tuple[list[Word], int, int]:

@@ -179,7 +179,7 @@ def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
         msg = f"Expected evidence by domain, got {type(evidence).__name__}"
         raise EvidenceSchemaError(msg, {ROOT: msg})
     violations = {
-        shown_key(key, number): f"Expected list[str], got {type(quotes).__name__}"
+        shown_key(key, number): f"Expected list[str], got {_kind(quotes)}"
         for number, (key, quotes) in enumerate(evidence.items())
         if not isinstance(key, str)
         or not isinstance(quotes, list | tuple)
@@ -189,6 +189,15 @@ def _shaped(evidence: object) -> Mapping[str, Sequence[str]]:
         msg = f"Evidence schema violations in {len(violations)} fields"
         raise EvidenceSchemaError(msg, violations, hint="Validate the schema first")
     return evidence
+
+
+def _kind(quotes: object) -> str:
+    """Return the type of what stands for the quotes; of a list, that of its first wrong item."""
+    if isinstance(quotes, list | tuple):
+        for index, quote in enumerate(quotes):
+            if not isinstance(quote, str):
+                return f"{type(quote).__name__} at index {index}"
+    return type(quotes).__name__
 
 
 def _counted(

@@ -161,6 +161,9 @@ PAIRS_OF_POLARITY = [
     ("ich habe nicht geschlafen heute nacht", "ich habe geschlafen heute nacht"),
     ("i went there with my parents then", "i went there without my parents then"),
     ("hardly ate anything over the weekend", "ate anything over the weekend"),
+    ("i feel hopeless about the future", "i do not really feel hopeless about the future"),
+    ("i feel hopeless about the future", "i no longer feel hopeless about the future"),
+    ("i feel hopeless about the future", "i hardly ever feel hopeless about the future"),
 ]
 
 

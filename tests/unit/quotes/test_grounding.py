@@ -363,6 +363,12 @@ def test_no_six_words_of_an_interview_are_ever_logged_or_raised(
     assert "evidence_quote_rejected" in said
 
 
+def test_a_quote_that_is_no_text_is_named_by_its_index_and_type() -> None:
+    with pytest.raises(EvidenceSchemaError) as caught:
+        validate_evidence_grounding({"PHQ8_Sleep": ["a", 5]}, "a")  # type: ignore[list-item]
+    assert caught.value.violations == {"PHQ8_Sleep": "Expected list[str], got int at index 1"}
+
+
 # --- errors ----------------------------------------------------------------------------------
 
 

@@ -135,6 +135,14 @@ def test_a_match_does_not_show_the_quote() -> None:
         ("my pills", "I sleep without my pills"),
         ("i did", "i did not take it"),
         ("the tumour is", "the tumour is not malignant"),
+        ("feel hopeless", "I no longer feel hopeless."),
+        ("suicidal thoughts", "I have no more suicidal thoughts"),
+        ("chest pain at rest", "There is no evidence of chest pain at rest"),
+        ("chest pain at rest", "No history of chest pain at rest"),
+        ("chest pain at rest", "no acute chest pain at rest"),
+        ("chest pain at rest", "No fever, cough, or chest pain at rest"),
+        ("chest pain at rest", "denies fever, dry cough, or chest pain at rest"),
+        ("feel hopeless", "I don't... feel hopeless."),
     ],
 )
 def test_a_negation_just_outside_is_a_caveat(quote: str, source: str) -> None:
@@ -165,6 +173,9 @@ def test_a_negation_just_outside_is_a_caveat(quote: str, source: str) -> None:
         ("i'm so tired", "i did not sleep well i'm so tired"),
         ("it's so loud", "i do not sleep well it's so loud"),
         ("I feel hopeless", "I don't sleep when I feel hopeless"),
+        ("feel hopeless", "I can't sleep... feel hopeless"),
+        ("I feel hopeless", "no fever, or I feel hopeless"),
+        ("or I feel hopeless", "no, I sleep, or I feel hopeless"),
     ],
 )
 def test_a_negation_of_something_else_is_none(quote: str, source: str) -> None:
@@ -271,6 +282,14 @@ def test_the_question_of_an_interviewer_is_no_evidence_for_who_is_assessed(
     assert kept == {"x": ["I wake at four"]}
     everybody = ground_quotes(quotes, as_given(talk), mode=mode, speaker=ANYONE)
     assert all(one.accepted for one in everybody)
+
+
+@pytest.mark.parametrize("label", ["Patient's wife", "Patient’s mother"])
+def test_a_relative_of_the_patient_is_another_speaker(label: str) -> None:
+    talk = "Doctor: Well?\nPatient: I am fine.\nX: He cannot sleep.\nDoctor: Really?\n"
+    talk = f"{talk}Patient: I sleep well.\nX: He wakes at three.".replace("X", label)
+    (hers,) = ground_quotes(["He cannot sleep"], talk)
+    assert (hers.reason, hers.speaker) == (Rejection.OTHER_SPEAKER, label)
 
 
 def test_a_question_and_its_answer_alone_tell_who_is_assessed() -> None:
