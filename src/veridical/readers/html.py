@@ -36,6 +36,9 @@ CELLS = frozenset({"td", "th"})
 # White space in the sense of HTML: a no-break space is not among it.
 SPACES = re.compile(r"[ \t\r\n\f]+")
 HIDING = re.compile(r"display:none|visibility:hidden")
+POWER = re.compile(r"\s*[\d+−-]+\s*")
+RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
+"""Digits of `sup`: as plain ones they would make another number of the one before."""
 
 
 def html_to_text(html: str) -> str:
@@ -68,7 +71,7 @@ class _Writer:
         """Write text as it is, after pending breaks and spaces."""
         if self.breaks and self.out:
             self.out.append("\n" * self.breaks)
-        elif self.space and self.out and not self.marker:
+        elif self.space and self.out:
             self.out.append(" ")
         self.out += [self.marker, text]
         self.breaks, self.space, self.marker = 0, False, ""
@@ -86,6 +89,7 @@ class _Walk:
     stack: list[LexborNode | Callable[[], None]] = field(default_factory=list)
     lists: int = 0
     pre: int = 0
+    sup: int = 0
     cell: int = 0
     first_cell: bool = True
 
@@ -102,6 +106,8 @@ class _Walk:
         return "".join(self.writer.out)
 
     def _text(self, text: str) -> None:
+        if self.sup and POWER.fullmatch(text):
+            text = text.translate(RAISED)
         if self.pre and not self.cell:
             self.writer.verbatim(text)
         else:
@@ -121,6 +127,8 @@ class _Walk:
             self.writer.marker = "  " * max(self.lists - 1, 0) + "- "
         elif tag == "pre":
             self.pre += 1
+        elif tag == "sup":
+            self.sup += 1
         elif tag == "tr":
             self.first_cell = True
         elif tag in CELLS:
@@ -153,6 +161,8 @@ class _Walk:
         elif tag == "pre":
             self.pre -= 1
             self.writer.drop_last_newline()
+        elif tag == "sup":
+            self.sup -= 1
         elif tag == "li":
             self.writer.marker = ""
 
