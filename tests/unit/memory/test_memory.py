@@ -281,7 +281,9 @@ def test_a_backend_that_hangs_is_waited_for_no_longer_than_the_deadline(
                 took = perf_counter() - started
                 assert (done.reason, done.confidence) == ("timeout", 0.4)
                 assert (done.verified, done.pending) == (False, True)
-                assert 0.4 < took < 20  # of 3600; benchmarks/memory_gate.py measures it on an idle machine
+                assert (
+                    0.4 < took < 20
+                )  # of 3600; benchmarks/memory_gate.py measures it on an idle machine
             assert len(memory.pending()) == 2
     finally:
         released.set()

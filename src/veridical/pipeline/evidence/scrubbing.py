@@ -17,9 +17,11 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
+from veridical.core import fact_tokens
 from veridical.core.cancellation import checkpoint
 from veridical.core.text import normalise
 from veridical.core.types import SourceSpan, Span
+from veridical.pipeline.evidence.tokens import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,8 +35,8 @@ MARKER = "[EVIDENCE REMOVED]"
 NEAR_COPY = 0.7
 """Share of a sentence's word trigrams that the cited text has, from which on it is a copy."""
 
-# "t" is the rest of "isn't".
-NEGATIONS = frozenset({"never", "no", "nobody", "none", "nor", "not", "nothin", "t", "withou"})
+# As `tokens.words` gives them; "t" is the rest of "isn't".
+NEGATIONS = frozenset({"t"}).union(*map(words, fact_tokens.NEGATIONS))
 
 # Possible starts of a line that are structure, not content: heading, quote and list marks, a JSON
 # key, a speaker label.

@@ -125,6 +125,8 @@ def test_a_copy_of_the_cited_text_elsewhere_is_found(
     [
         "The Alpha bridge was painted green in spring.",
         CITED.replace("carries", "never carries"),
+        CITED.replace("carries", "cannot carry"),
+        CITED.replace("carries", "hardly carries"),
         f"It is not true that {CITED[4:-1]}, as the papers of the time had it.",
         CITED.replace("about nine thousand", "about 9,000"),
         "Traffic over the river is some nine thousand cars daily.",
