@@ -30,6 +30,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 PARQUET_ROWS = 256
 """Rows of a Parquet file that are in memory at once."""
 
+COLUMNS = frozenset({"id", "answer", "sources", "claim", "evidence", "question", "meta"})
+
 NESTED = ("sources", "evidence", "meta")
 """Columns of a CSV file whose cells may hold JSON."""
 
@@ -107,21 +109,42 @@ def _json_row(line: bytes) -> AnyRow:
 
 def _csv(path: Path) -> Iterator[AnyRow]:
     csv.field_size_limit(min(sys.maxsize, LONGEST_LINE))
-    texts = (line.decode("utf-8", "surrogateescape") for line in _lines(path))
-    reader = csv.reader(texts)
-    header = next(reader, None)
-    if not header or "id" not in header:
-        raise _wrong(path, "its first line names no column 'id'")
+    number = 0
+
+    def text(line: bytes) -> str:
+        nonlocal number
+        number += 1
+        if len(line) > LONGEST_LINE:
+            msg = f"the line has more than {LONGEST_LINE} bytes"
+            raise csv.Error(msg)
+        return line.decode("utf-8", "surrogateescape")
+
+    # After an error the reader begins a row with the next line. Strict: a quote that is not closed
+    # is an error, where it would make the rest of the file one cell.
+    reader = csv.reader(map(text, _lines(path)), strict=True)
+    header = _csv_header(path, reader)
     while True:
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield unreadable(str(reader.line_num).encode(), f"line {reader.line_num}: {error}")
+            yield unreadable(str(number).encode(), f"line {number}: {error}")
             continue
         if cells is None:
             return
         if cells:
             yield _csv_row(header, cells)
+
+
+def _csv_header(path: Path, reader: Iterator[list[str]]) -> list[str]:
+    try:
+        header = next(reader, None)
+    except csv.Error:
+        raise _wrong(path, "its first line is no row of CSV; lines end in LF or CR LF") from None
+    if not header or "id" not in header:
+        raise _wrong(path, "its first line names no column 'id'")
+    if twice := [name for name in sorted(COLUMNS) if header.count(name) > 1]:
+        raise _wrong(path, f"its first line names the column {twice[0]!r} more than once")
+    return header
 
 
 def _csv_row(header: list[str], cells: list[str]) -> AnyRow:
@@ -158,9 +181,6 @@ def _parquet(path: Path) -> Iterator[AnyRow]:
         yield from _parquet_rows(ParquetFile(path))
     except (ArrowException, ValueError):
         raise _wrong(path, "it is not a Parquet file") from None
-
-
-COLUMNS = frozenset({"id", "answer", "sources", "claim", "evidence", "question", "meta"})
 
 
 def _parquet_rows(file: Any) -> Iterator[AnyRow]:  # noqa: ANN401 -- pyarrow has no types of its own

@@ -90,10 +90,39 @@ def test_a_csv_row_of_another_width_or_encoding_is_a_fault(tmp_path: Path) -> No
     assert faults(tmp_path / "r.csv") == [None, *bad, None]
 
 
+def test_quotes_within_a_csv_cell_are_text(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text('id,claim,evidence\n1,a "b" c,"d, ""e"""\n')
+    (row,) = rows_of(tmp_path / "r.csv")
+    assert isinstance(row, BatchRow)
+    assert (row.text, row.sources[0].text) == ('a "b" c', 'd, "e"')
+
+
+@pytest.mark.parametrize("last", ["", '3,"x",b\n'])
+def test_a_csv_quote_that_is_not_closed_is_a_fault(tmp_path: Path, last: str) -> None:
+    (tmp_path / "r.csv").write_text(f'id,claim,evidence\n0,a,b\n1,a,"b\n2,a,b\n{last}')
+    assert faults(tmp_path / "r.csv") == [None, FaultName.UNREADABLE]
+
+
+@pytest.mark.parametrize("quote", ["", '"'], ids=["bare", "quoted"])
+def test_a_csv_line_that_is_too_long_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quote: str
+) -> None:
+    monkeypatch.setattr(formats, "LONGEST_LINE", 200)
+    long = f"1,a,{quote}{'x' * 1000}{quote}\n"
+    (tmp_path / "r.csv").write_text(f'id,claim,evidence\n0,a,b\n{long}2,a,b\n3,"a,b\n')
+    _, found, _, broken = rows_of(tmp_path / "r.csv")
+    assert isinstance(found, FaultyRow)
+    assert isinstance(broken, FaultyRow)
+    assert found.detail == "line 3: the line has more than 200 bytes"
+    assert broken.detail.startswith("line 5: ")
+
+
 @pytest.mark.parametrize(
     ("name", "data", "says"),
     [
         ("r.csv", b"claim\nx\n", "names no column 'id'"),
+        ("r.csv", b"id,claim,evidence,claim\n1,a,b,c\n", "the column 'claim' more than once"),
+        ("r.csv", b"id,claim,evidence\r1,a,b\r", "lines end in LF or CR LF"),
         ("r.jsonl", gzip.compress(jsonl(ROWS))[:-20], "damaged gzip"),
         ("r.txt", b"", "no known suffix"),
     ],
