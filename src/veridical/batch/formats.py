@@ -187,13 +187,17 @@ def _parquet_rows(file: Any) -> Iterator[AnyRow]:  # noqa: ANN401 -- pyarrow has
     names = [name for name in file.schema_arrow.names if name in COLUMNS]
     for batch in file.iter_batches(batch_size=PARQUET_ROWS, columns=names):
         for value in batch.to_pylist():
-            # Arrow gives maps as lists of pairs.
-            yield parse_row({name: _object(one) for name, one in value.items()})
+            yield parse_row({name: _object(name, one) for name, one in value.items()})
 
 
-def _object(value: Any) -> Any:  # noqa: ANN401 -- a value of a Parquet file
+def _object(name: str, value: Any) -> Any:  # noqa: ANN401 -- a value of a Parquet file
+    """Return a value as JSON has it, whose keys are texts."""
+    if isinstance(value, dict) and name in {"sources", "evidence"}:
+        # The struct of a column has the members of all rows.
+        return {key: one for key, one in value.items() if one is not None}
+    # Arrow gives maps as lists of pairs.
     pairs = isinstance(value, list) and value and all(isinstance(one, tuple) for one in value)
-    return dict(value) if pairs else value
+    return {str(key): one for key, one in value} if pairs else value
 
 
 READERS: dict[str, Reader] = {

@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,25 @@ def test_parquet_holds_the_rows_of_jsonl(tmp_path: Path) -> None:
     (tmp_path / "r.parquet").write_bytes(b"PAR1")
     with pytest.raises(DocumentError, match="not a Parquet file"):
         list(rows_of(tmp_path / "r.parquet"))
+
+
+def test_parquet_structs_have_only_the_sources_of_their_row(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = [
+        {"id": "a", "answer": "One.", "sources": {"S1": "One."}},
+        {"id": "b", "answer": "Two.", "sources": {"S2": "Two."}},
+    ]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "r.parquet")
+    assert list(rows_of(tmp_path / "r.parquet")) == [parse_row(row) for row in rows]
+
+
+def test_parquet_keys_that_are_no_texts_become_texts(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    kind = pyarrow.map_(pyarrow.date32(), pyarrow.string())
+    columns: dict[str, object] = {"id": ["a"], "claim": ["One."], "evidence": ["One."]}
+    columns["meta"] = pyarrow.array([[(date(2020, 1, 1), "x")]], type=kind)
+    parquet.write_table(pyarrow.table(columns), tmp_path / "r.parquet")
+    (found,) = rows_of(tmp_path / "r.parquet")
+    assert found.meta == {"2020-01-01": "x"}
