@@ -44,6 +44,8 @@ def _files(argument: str, output: Path) -> list[Path]:
     path = Path(argument)
     if path.is_file():
         return [_known(path)]
+    if path.resolve() == output:  # the shell's glob names it, too
+        return []
     if path.is_dir():
         found = sorted(one for one in path.rglob("*") if _visible(one.relative_to(path)))
     else:

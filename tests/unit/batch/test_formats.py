@@ -147,6 +147,7 @@ def test_files_folders_and_globs_are_read_in_order_without_the_output(tmp_path: 
         "b/2.jsonl",
         "a.csv",
     ]
+    assert find_files([*given, f"{tmp_path}/b/out"], tmp_path / "b" / "out") == found
     with pytest.raises(DocumentError, match="no file of rows"):
         find_files([f"{tmp_path}/nothing*"], tmp_path / "out")
     with pytest.raises(ConfigurationError, match="more than once"):
