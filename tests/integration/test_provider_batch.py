@@ -346,6 +346,29 @@ def test_a_request_that_always_fails_is_an_error_that_the_next_run_tries_again(
     assert {row["error"] for row in results("out").values()} == {None, "bad_sources"}
 
 
+def test_a_row_with_an_error_is_counted_once_in_all_rounds(serve: Callable[..., Provider]) -> None:
+    def answer(body: Json) -> Reply:
+        refused = "bridge was opened in 1998" in json.dumps(body)
+        return (400, {"error": {"message": "m"}}) if refused else completion(body)
+
+    server = serve(answer=answer)
+    done = json.loads(run("out", "--json").stdout)
+    assert len(server.batches) == 2
+    assert done["errors"] == {"backend_error": 2, "bad_sources": 1}
+    assert done["run"]["rows_checked"] == 4
+
+
+def test_the_limit_bounds_all_rounds_together(serve: Callable[..., Provider]) -> None:
+    server = serve()
+    done = run("out", "--limit", "2", "--json")
+    found = json.loads(done.stdout)
+    assert len(server.batches) == 2
+    assert (done.exit_code, found["stopped"], found["run"]["rows_checked"]) == (1, "limit", 2)
+    assert list(results("out")) == ["a1", "a2"]
+    assert json.loads(run("out", "--json").stdout)["run"]["rows_checked"] == 2
+    assert len(results("out")) == len(ROWS)
+
+
 def test_a_model_without_log_probabilities_is_sampled_in_rounds(
     serve: Callable[..., Provider],
 ) -> None:

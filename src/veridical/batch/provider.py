@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from veridical.batch.engines import ThreadEngine
@@ -87,20 +87,23 @@ class ProviderJob:
 
         `BackendError` if the provider refuses a batch, or cannot be reached.
         """
-        started, checked = time.monotonic(), list[Taken]()
+        started, checked, job = time.monotonic(), dict[str, Taken](), self._job
         while True:
             self._wait(endpoint)
             with self.ledger.gathering():
-                run = run_batch(self._job, lambda: self._engine(verifier(), checked))
+                run = run_batch(job, lambda: self._engine(verifier(), checked))
             if not self.ledger.unsent:
                 break
+            if run.stopped == "limit":
+                # Rows that have their result by the next round make no room for others.
+                job = replace(job, limit=None, end=run.totals.rows)
             self._pack(endpoint)
-        run.rows_checked, run.taken = len(checked), sum(checked, NOTHING)
+        run.rows_checked, run.taken = len(checked), sum(checked.values(), NOTHING)
         run.seconds = time.monotonic() - started
         self.ledger.remove()
         return run
 
-    def _engine(self, verifier: SyncVerifier, checked: list[Taken]) -> ReplayEngine:
+    def _engine(self, verifier: SyncVerifier, checked: dict[str, Taken]) -> ReplayEngine:
         return ReplayEngine(verifier, self.ledger, checked, per_claim=self._job.per_claim)
 
     def _pack(self, endpoint: BatchEndpoint) -> None:
@@ -167,7 +170,7 @@ class ReplayEngine(ThreadEngine):
         self,
         verifier: SyncVerifier,
         ledger: ProviderLedger,
-        checked: list[Taken],
+        checked: dict[str, Taken],
         *,
         per_claim: bool,
     ) -> None:
@@ -188,7 +191,8 @@ class ReplayEngine(ThreadEngine):
             return of_error(row, WAITING, detail, per_claim=self._per_claim)
         cost = result.taken.cost_usd
         taken = Taken(result.taken.tokens, None if cost is None else cost * PRICE_SHARE)
-        self._checked.append(taken)
+        # A row with an error is checked in each round.
+        self._checked[row.id] = taken
         return RowResult(result.lines, taken)
 
 

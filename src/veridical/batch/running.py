@@ -38,7 +38,7 @@ class BatchJob:
     """Rows, the folder of their results, and everything that the results depend on (`identity`).
 
     `limit` is the most rows that one run checks, `stop_share` the flagged share at which it stops
-    once that is surely reached or missed.
+    once that is surely reached or missed, `end` the number of rows behind which it stops anyway.
     """
 
     selection: Selection
@@ -47,6 +47,7 @@ class BatchJob:
     per_claim: bool = False
     limit: int | None = None
     stop_share: float | None = None
+    end: int | None = None
 
 
 @dataclass(slots=True)
@@ -212,7 +213,9 @@ class _Worklist:
     def _items(self, run: BatchRun) -> Iterator[_Ready | _Task]:
         """Yield a result for each row, or the task that will have it."""
         # The file may have grown since the survey, by rows whose ids are not known to be new.
-        rows = islice(self._job.selection.rows(), self._found.done, self._found.rows)
+        every = self._found.rows
+        end = every if self._job.end is None else min(self._job.end, every)
+        rows = islice(self._job.selection.rows(), self._found.done, max(end, self._found.done))
         with _opened(self._job.folder.kept) as kept:
             for _, _, row in rows:
                 if isinstance(row, FaultyRow):
@@ -226,6 +229,8 @@ class _Worklist:
                 else:
                     self._submitted += 1
                     yield _Task(self._running().submit(row))
+        if end < every:
+            run.stopped = "limit"
 
     def _known(self, row: BatchRow, kept: BinaryIO | None) -> _Ready | None:
         """Return the result of a row from an earlier run, if there is one."""
