@@ -8,11 +8,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import veridical
+from veridical.core.ports import fingerprint_of
 
 if TYPE_CHECKING:
     from veridical.batch.survey import Selection
     from veridical.core.measurements import BackendInfo
     from veridical.core.policy import Policy
+    from veridical.core.ports import TextModel
     from veridical.core.printing import Document
 
 
@@ -21,7 +23,7 @@ def identity_of(
     policy: Policy,
     selection: Selection,
     *,
-    claims_model: str | None = None,
+    claims_model: Document | None = None,
     per_claim: bool = False,
 ) -> Document:
     """Return the identity, with its digest as `fingerprint`."""
@@ -39,3 +41,11 @@ def identity_of(
     }
     digest = sha256(json.dumps(job, sort_keys=True).encode()).hexdigest()
     return job | {"fingerprint": digest}
+
+
+def text_model_identity(model: TextModel, max_tokens: int) -> Document:
+    """Return the part of a text model that writes replies of up to `max_tokens`."""
+    # A fingerprint may hold an address and options of its requests: not for the manifest.
+    digest = sha256(fingerprint_of(model).encode()).hexdigest()[:16]
+    who = {"name": model.info.name, "model": model.info.model, "fingerprint": digest}
+    return who | {"max_tokens": max_tokens}

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 LASTING = frozenset({UnmeasuredReason.CONTEXT_TOO_LONG, UnmeasuredReason.LANGUAGE_NOT_SUPPORTED})
 """Reasons that hold for the next run, too."""
 
+LASTING_OF_CLAIMS = LASTING | {UnmeasuredReason.MALFORMED_REPLY}
+"""The same for the text model of claims, whose replies to one answer are much alike."""
+
 WORKER_DIED = "worker_died"
 """Error of a row that ended the process that checked it."""
 
@@ -79,6 +82,10 @@ def of_report(row: BatchRow, report: Assessment, *, per_claim: bool) -> RowResul
     found = _Checked(checked, summary.outcome, summary.probability_grounded)
     asked = bool(checked or summary.extraction.pieces)
     taken = Taken(summary.tokens, summary.cost_usd) if asked else NOTHING
+    fallback = summary.extraction.fallback
+    if fallback is not None and fallback not in LASTING_OF_CLAIMS:
+        detail = "the text model of claims did not answer"
+        return RowResult(of_error(row, fallback.value, detail, per_claim=per_claim).lines, taken)
     return _result(row, found, taken, per_claim=per_claim)
 
 

@@ -14,7 +14,7 @@ from veridical.batch.stage import checked
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import BackendError
 from veridical.settings import Settings
-from veridical.testing import FakeBackend, fake_estimate
+from veridical.testing import FakeBackend, FakeTextModel, fake_estimate
 
 SOURCE = "The bridge was opened to traffic in 1998. It carries eight lanes."
 ANSWER = {"id": 1, "answer": "The bridge carries eight lanes.", "sources": SOURCE, "meta": [1]}
@@ -74,6 +74,19 @@ def test_a_passing_failure_is_an_error_and_a_lasting_one_is_counted(
         assert line["unmeasured"] == {reason.value: 1}
     else:
         assert (line["outcome"], line["error"]) == (None, reason.value)
+
+
+@pytest.mark.parametrize("reason", list(UnmeasuredReason))
+def test_a_row_whose_claims_the_text_model_did_not_take_apart_is_tried_again(
+    reason: UnmeasuredReason,
+) -> None:
+    model = FakeTextModel(lambda _: Unmeasured(reason))
+    verifier = Verifier(FakeBackend(lambda _: fake_estimate(0.9)), claims_model=model)
+    with SyncVerifier(verifier) as opened:
+        (line,) = checked(row(), opened, per_claim=False).lines
+    assert model.requests
+    passing = {"timeout", "rate_limited", "backend_error", "disabled"}
+    assert line["error"] == (reason.value if reason in passing else None)
 
 
 def test_the_usage_of_a_row_is_beside_its_lines() -> None:

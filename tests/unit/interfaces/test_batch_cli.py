@@ -100,6 +100,25 @@ def test_other_settings_need_another_folder() -> None:
     assert "fingerprint, per_claim differ" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("OPENAI__BASE_URL", "http://127.0.0.1:11/v1"), ("CLAIMS__MAX_TOKENS", "64")],
+)
+def test_another_text_model_of_claims_needs_another_folder(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv("VERIDICAL_CLAIMS__MODEL", "openai:extractor")
+    monkeypatch.setenv("VERIDICAL_OPENAI__API_KEY", "key")
+    monkeypatch.setenv("VERIDICAL_OPENAI__BASE_URL", "http://127.0.0.1:9/v1")
+    write(BAD)  # a claim, which is not taken apart
+    assert run("rows.jsonl", "out").exit_code == 0
+    assert "127.0.0.1" not in Path("out/manifest.json").read_text()
+    monkeypatch.setenv(f"VERIDICAL_{name}", value)
+    done = run("rows.jsonl", "out")
+    assert done.exit_code == 2
+    assert "claims_model, fingerprint differ" in done.stderr
+
+
 def test_a_service_is_asked_from_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VERIDICAL_OPENAI__API_KEY", "key")
     write(GOOD)

@@ -177,13 +177,18 @@ def batch(  # noqa: PLR0913 -- one parameter per option is how typer reads a com
 def _identity(
     settings: Settings, built: BackendPort, selection: Selection, *, per_claim: bool
 ) -> Document:
-    from veridical.batch.identity import identity_of
+    from veridical.batch.identity import identity_of, text_model_identity
+    from veridical.wiring.build import build_text_model
 
+    claims, claims_model = settings.claims, None
+    if claims.model is not None:
+        model = build_text_model(settings, claims.model)
+        claims_model = text_model_identity(model, claims.max_tokens)
     return identity_of(
         built.info,
         settings.to_policy(),
         selection,
-        claims_model=settings.claims.model,
+        claims_model=claims_model,
         per_claim=per_claim,
     )
 
