@@ -145,6 +145,46 @@ def test_wrong_use_is_named(arguments: tuple[str, ...], message: str) -> None:
     assert "SECRET" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The committee met in March, and SECRET things were said about the new budget there.",
+        "It was the day that it has been said of that six of them had it all and has none",
+        ANSWER.replace("SECRET has six lanes [S1]", "Nobody knew where they went"),
+    ],
+)
+def test_another_answer_is_refused(text: str) -> None:
+    Path("answer.md").write_text(text)
+    result = show("report.json", *TEXTS)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"a text of {len(text)} characters is not the one" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I am 90% sure that the bridge opened in 1998.",
+        "| year | lanes of the bridge |\n|---|---|\n| 1998 | 6 |\n| 2001 | 8 |\n",
+        "Four values of a row are never changed by it:\n\n- policy\n- digest\n- model\n- id\n",
+        "**The** bridge <b>op</b>ened\u00a0in 1998; it has 5\u2009km of “ﬁne” lanes.",
+        "桥于1998年通车。它有六条车道。",
+    ],
+)
+def test_an_answer_whose_claims_are_other_words_is_the_reports(answer: str) -> None:
+    Path("report.json").write_text(made(answer).to_json())
+    Path("answer.md").write_text(answer)
+    assert show("report.json", *TEXTS, "--quiet").stderr == ""
+
+
+def test_sources_are_refused_if_the_report_names_none_of_them() -> None:
+    result = show("report.json", "--source", "S7=source.txt")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "the report names other sources" in result.stderr
+    Path("other.txt").write_text("It was not read.")
+    more = show("report.json", *TEXTS, "--source", "S7=other.txt", "--quiet")
+    assert (more.exit_code, more.stderr) == (1, "")
+
+
 @pytest.mark.parametrize("content", [" ", "{", "[]", "null", '{"schema": "other/1"}', "[" * 99999])
 def test_any_other_file_is_a_named_error(content: str) -> None:
     Path("report.json").write_text(content)

@@ -91,6 +91,8 @@ def _read(report: str, answer: str | None, sources: Sequence[str], files: Report
     texts = _sources(sources, answer or "", files) if sources else saved.sources
     found = from_document(saved.document, text, texts, saved.question)
     _ensure_its_texts(found)
+    if sources:
+        _ensure_its_ids(found)
     return found
 
 
@@ -104,12 +106,49 @@ def _sources(paths: Sequence[str], answer: str, files: ReportFiles) -> Mapping[s
 def _ensure_its_texts(report: Report) -> None:
     """Raise `InputError` if the answer or a source is another than that of the report."""
     end = max((verdict.claim.span.end for verdict in report.claims), default=0)
-    if report.answer and end > len(report.answer):
+    if report.answer and (end > len(report.answer) or not _says_its_claims(report)):
         raise _other_text(len(report.answer))
     for piece in (piece for verdict in report.claims for piece in verdict.evidence):
         source = report.sources.get(piece.source)
         if source is not None and piece.span.of(source.text) != piece.text:
             raise _other_text(len(source.text))
+
+
+def _says_its_claims(report: Report) -> bool:
+    """Return whether the claims have words of their places in the answer.
+
+    They are rarely equal: a claim has its lead-in and the headers of its table, and lacks marks and
+    a stated confidence. Of the shorter of both nearly all words are in the other, and of the places
+    in another text few.
+    """
+    shared = shorter = 0
+    for claim in (verdict.claim for verdict in report.claims):
+        said, there = _words(claim.text), _words(claim.span.of(report.answer))
+        if said and there and said.isdisjoint(there):
+            return False
+        shared += len(said & there)
+        shorter += min(len(said), len(there))
+    return 2 * shared >= shorter
+
+
+def _words(text: str) -> frozenset[str]:
+    from veridical.core.fact_tokens import words
+    from veridical.core.text import normalise
+
+    return frozenset(word.text for word in words(normalise(text).text))
+
+
+def _ensure_its_ids(report: Report) -> None:
+    """Raise `InputError` if the report names none of the sources.
+
+    One of several may be unknown to it: a report names only sources that were read for a claim.
+    """
+    named = {piece.source for verdict in report.claims for piece in verdict.evidence}
+    for verdict in report.claims:
+        named |= {piece.source for piece in (*verdict.windows_scored, *verdict.stitched_scored)}
+    if named and named.isdisjoint(report.sources):
+        msg = "the report names other sources than those given"
+        raise InputError(msg, hint="Give a source with its id in the report: --source ID=PATH")
 
 
 def _other_text(characters: int) -> InputError:
