@@ -30,6 +30,8 @@ class Bound(StrEnum):
     ABOUT = "about"
     OVER = "over"
     UNDER = "under"
+    JUST_OVER = "just over"
+    JUST_UNDER = "just under"
     AT_LEAST = "at least"
     AT_MOST = "at most"
     RANGE = "range"
@@ -135,6 +137,8 @@ def _other_currency(claimed: Quantity, stated: Quantity) -> Relation:
 
 
 _LIMITS = frozenset({Bound.AT_LEAST, Bound.AT_MOST})
+_ABOVE = frozenset({Bound.OVER, Bound.JUST_OVER})
+_BELOW = frozenset({Bound.UNDER, Bound.JUST_UNDER})
 
 
 def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueReading) -> Relation:
@@ -151,7 +155,8 @@ def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueRead
     if _within(low, high, other_low, other_high):
         return Relation.SAME
     apart = other_low > high or other_high < low
-    opposite = {claimed.bound, stated.bound} == {Bound.OVER, Bound.UNDER}
+    bounds = {claimed.bound, stated.bound}
+    opposite = bounds & _ABOVE and bounds & _BELOW
     if apart or (opposite and (other_low == high or other_high == low)):
         return Relation.DIFFERENT
     return Relation.UNCLEAR
@@ -184,6 +189,10 @@ def _interval(reading: ValueReading, bound: Bound) -> tuple[_End, _End]:
     match bound:
         case Bound.ABOUT:
             return low - max(spread, reading.step / 2), high + max(spread, reading.step / 2)
+        case Bound.JUST_OVER:
+            return low, high + spread
+        case Bound.JUST_UNDER:
+            return low - spread, high
         case Bound.OVER | Bound.AT_LEAST:
             return low, float("inf")
         case Bound.UNDER | Bound.AT_MOST:

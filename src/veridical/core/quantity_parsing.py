@@ -25,10 +25,12 @@ _BOUNDS = {
     Bound.AT_LEAST: r"at least|(?:a )?minimum of|(?:no|not) less than|no fewer than|min\.?|≥",
     Bound.AT_MOST: r"at most|up to|(?:a )?maximum of|(?:no|not) more than|max\.?"
     r"|as (?:many|much) as|≤",
-    Bound.OVER: r"(?:just |well )?over|more than|above|upwards of|in excess of|greater than"
-    r"|exceeding|>",
-    Bound.UNDER: r"(?:just )?under|less than|fewer than|below|nearly|almost|close to|not quite|<",
-    Bound.ABOUT: r"about|around|approximately|approx\.?|roughly|some|circa|ca?\."
+    Bound.JUST_OVER: r"(?:just|slightly|a little) (?:over|more than|above)",
+    Bound.JUST_UNDER: r"(?:just|slightly|a little) (?:under|less than|below)|nearly|almost"
+    r"|not quite",
+    Bound.OVER: r"(?:well )?over|more than|above|upwards of|in excess of|greater than|exceeding|>",
+    Bound.UNDER: r"(?:well )?under|less than|fewer than|below|<",
+    Bound.ABOUT: r"about|around|approximately|approx\.?|roughly|some|circa|ca?\.|close to"
     r"|(?:an )?estimated|~|≈",
 }
 _BEFORE = re.compile(

@@ -58,6 +58,8 @@ def related(claimed: str, stated: str) -> Relation | None:
         ("about 8 s", "7.98 s"),
         ("at least 12", "a minimum of twelve"),
         ("nearly 400", "390"),
+        ("just over 300", "310"),
+        ("close to $10 million", "$10.2 million"),
         ("twice", "two times"),
     ],
 )
@@ -84,6 +86,12 @@ def test_equal_quantities_are_the_same_in_other_words(claimed: str, stated: str)
         ("5 mg", "5 g"),
         ("8 % per year", "6 % per year"),
         ("about 300", "about 400"),
+        ("nearly 300 people", "150 people"),
+        ("almost 90 %", "12 %"),
+        ("close to $10 million", "$1 million"),
+        ("just over 10 km", "500 km"),
+        ("just over 300", "290"),
+        ("over 300", "just under 300"),
     ],
 )
 def test_other_quantities_differ_either_way(claimed: str, stated: str) -> None:

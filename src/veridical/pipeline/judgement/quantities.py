@@ -69,6 +69,10 @@ def _letters(quantity: Quantity) -> str:
     return "".join(char for char in quantity.text.casefold() if char.isalnum() or char in "%°$€£+−")
 
 
+_REPLACEABLE = frozenset({Bound.ABOUT, Bound.JUST_OVER, Bound.JUST_UNDER, Bound.OVER, Bound.UNDER})
+"""Bounds that an exact value may replace: "up to 300" is not said of a 5, though 5 is within it."""
+
+
 def _interchangeable(claimed: Quantity, stated: Quantity) -> bool:
     """Return whether the evidence's quantity may replace the claim's: the same, and no more."""
     if relation(claimed, stated) is not Relation.SAME:
@@ -84,7 +88,9 @@ def _interchangeable(claimed: Quantity, stated: Quantity) -> bool:
     # "Over 300" is 330, if that counts the same; it is not "over 350", and a range is no value.
     return (
         stated.bound is Bound.EXACT
-        and claimed.bound is not Bound.RANGE
+        and claimed.bound in _REPLACEABLE
+        # "Over two years" may be during them.
+        and not (claimed.bound is Bound.OVER and claimed.dimension == "duration")
         and (claimed.dimension != "count" or bool(claimed.near & stated.near))
     )
 

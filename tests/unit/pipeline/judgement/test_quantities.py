@@ -50,6 +50,7 @@ def candidates(policy: Policy, claim: str, evidence: str) -> list[str]:
         ("50 % of them left.", "Half of them left.", "Half of them left."),
         ("Over 300 people came.", "There were 330 people.", "330 people came."),
         ("On 2024-05-05 it rained.", "It rained on 5 May 2024.", "On 5 May 2024 it rained."),
+        ("Close to 300 people came.", "290 people came.", "290 people came."),
         ("It took 60 s, then 1 h.", "1 minute, then 60 min.", "It took 1 minute, then 60 min."),
     ],
 )
@@ -66,6 +67,10 @@ def test_a_quantity_is_read_in_the_words_of_the_evidence(
         ("It starts at 14:00.", "It starts at 14:00, that is 2 p.m."),
         ("It opened in 2024.", "It opened on 5 May 2024."),
         ("At least 2 dogs barked.", "3 cats slept."),
+        ("Nearly 300 people came.", "150 people came."),
+        ("She read up to 5 books.", "She read 2 books."),
+        ("Members are at least 18 years old.", "Members are 21 years old."),
+        ("The project ran over two years.", "The project ran for 11 years."),
         ("No number here.", "It starts at 14:00."),
     ],
 )
