@@ -148,6 +148,8 @@ def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueRead
             _close(a._replace(low=a.high), b._replace(low=b.high)),
         )
         return Relation.SAME if all(ends) else Relation.DIFFERENT
+    if claimed.dimension == "count" and _may_be_sections(a, b):
+        return Relation.UNCLEAR
     if claimed.bound is stated.bound and claimed.bound in _LIMITS | {Bound.EXACT}:
         return _points(a, b, same_form=claimed.unit == stated.unit)
     low, high = _interval(a, claimed.bound)
@@ -160,6 +162,11 @@ def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueRead
     if apart or (opposite and (other_low == high or other_high == low)):
         return Relation.DIFFERENT
     return Relation.UNCLEAR
+
+
+def _may_be_sections(a: ValueReading, b: ValueReading) -> bool:
+    """Return whether two equal numbers have digits to tell them apart: version 3.10 is not 3.1."""
+    return a.low == b.low and 0 < a.step != b.step > 0 and max(a.step, b.step) < 1
 
 
 def _points(a: ValueReading, b: ValueReading, *, same_form: bool) -> Relation:

@@ -61,6 +61,9 @@ def related(claimed: str, stated: str) -> Relation | None:
         ("just over 300", "310"),
         ("close to $10 million", "$10.2 million"),
         ("twice", "two times"),
+        ("4.0", "4"),
+        ("1.50 km", "1.5 km"),
+        ("two and a half", "2.5"),
     ],
 )
 def test_equal_quantities_are_the_same_in_other_words(claimed: str, stated: str) -> None:
@@ -109,6 +112,8 @@ def test_other_quantities_differ_either_way(claimed: str, stated: str) -> None:
         ("37.9 %", "38 %"),
         ("1,000", "1,004"),
         ("11 days", "10-12 days"),
+        ("3.10", "3.1"),
+        ("at least 3.10", "3.1"),
         ("$5", "7 euros"),
         ("5 May 2024", "May 2024"),
     ],

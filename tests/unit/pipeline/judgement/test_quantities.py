@@ -67,6 +67,7 @@ def test_a_quantity_is_read_in_the_words_of_the_evidence(
         ("It starts at 14:00.", "It starts at 14:00, that is 2 p.m."),
         ("It opened in 2024.", "It opened on 5 May 2024."),
         ("At least 2 dogs barked.", "3 cats slept."),
+        ("It requires Python 3.10.", "It requires Python 3.1."),
         ("Nearly 300 people came.", "150 people came."),
         ("She read up to 5 books.", "She read 2 books."),
         ("Members are at least 18 years old.", "Members are 21 years old."),
