@@ -51,13 +51,15 @@ class Relation(StrEnum):
 class ValueReading(NamedTuple):
     """Value in the canonical unit, with its precision and its roundedness.
 
-    `high` is the other end of a range, else the value again.
+    `high` is the other end of a range, else the value again. `zero` is the unit's own zero: 20 °C
+    are 293.15 kelvins, from a zero of 273.15.
     """
 
     low: Fraction
     high: Fraction
     step: Fraction
     rough: Fraction
+    zero: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +144,10 @@ _BELOW = frozenset({Bound.UNDER, Bound.JUST_UNDER})
 
 
 def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueReading) -> Relation:
-    if claimed.bound is Bound.RANGE and stated.bound is Bound.RANGE:
-        ends = (
-            _close(a._replace(high=a.low), b._replace(high=b.low)),
-            _close(a._replace(low=a.high), b._replace(low=b.high)),
-        )
-        return Relation.SAME if all(ends) else Relation.DIFFERENT
-    if claimed.dimension == "count" and _may_be_sections(a, b):
+    if _may_be_differences(a, b) or (claimed.dimension == "count" and _may_be_sections(a, b)):
         return Relation.UNCLEAR
+    if claimed.bound is Bound.RANGE and stated.bound is Bound.RANGE:
+        return Relation.SAME if _ends_close(a, b) else Relation.DIFFERENT
     if claimed.bound is stated.bound and claimed.bound in _LIMITS | {Bound.EXACT}:
         return _points(a, b, same_form=claimed.unit == stated.unit)
     low, high = _interval(a, claimed.bound)
@@ -164,15 +162,21 @@ def _compared(claimed: Quantity, stated: Quantity, a: ValueReading, b: ValueRead
     return Relation.UNCLEAR
 
 
+def _may_be_differences(a: ValueReading, b: ValueReading) -> bool:
+    """Return whether two temperatures are the same as differences: 1.5 °C are 2.7 °F more."""
+    return a.zero != b.zero and _ends_close(_from_zero(a), _from_zero(b))
+
+
 def _may_be_sections(a: ValueReading, b: ValueReading) -> bool:
     """Return whether two equal numbers have digits to tell them apart: version 3.10 is not 3.1."""
-    return a.low == b.low and 0 < a.step != b.step > 0 and max(a.step, b.step) < 1
+    equal = (a.low, a.high) == (b.low, b.high)
+    return equal and 0 < a.step != b.step > 0 and max(a.step, b.step) < 1
 
 
 def _points(a: ValueReading, b: ValueReading, *, same_form: bool) -> Relation:
     if a.low == b.low:
         return Relation.SAME
-    gap, size = abs(a.low - b.low), max(abs(a.low), abs(b.low))
+    gap, size = abs(a.low - b.low), max(abs(a.low - a.zero), abs(b.low - b.zero))
     half_a, half_b = a.step / 2, b.step / 2
     if gap <= _CLOSE * size and (gap <= half_a or (gap <= half_b and not same_form)):
         return Relation.SAME
@@ -187,12 +191,21 @@ def _close(a: ValueReading, b: ValueReading) -> bool:
     return _points(a, b, same_form=False) is Relation.SAME
 
 
+def _ends_close(a: ValueReading, b: ValueReading) -> bool:
+    return _close(a, b) and _close(a._replace(low=a.high), b._replace(low=b.high))
+
+
+def _from_zero(reading: ValueReading) -> ValueReading:
+    low, high = reading.low - reading.zero, reading.high - reading.zero
+    return reading._replace(low=low, high=high, zero=Fraction(0))
+
+
 _End = Fraction | float
 
 
 def _interval(reading: ValueReading, bound: Bound) -> tuple[_End, _End]:
     low, high = reading.low, reading.high
-    spread = abs(low) * _ABOUT
+    spread = abs(low - reading.zero) * _ABOUT
     match bound:
         case Bound.ABOUT:
             return low - max(spread, reading.step / 2), high + max(spread, reading.step / 2)

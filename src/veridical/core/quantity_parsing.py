@@ -279,8 +279,8 @@ def _quantity(
 
 
 def _converted(reading: ValueReading, factor: Fraction, offset: Fraction) -> ValueReading:
-    low, high, step, rough = (part * factor for part in reading)
-    return ValueReading(low + offset, high + offset, step, rough)
+    low, high, step, rough = (part * factor for part in reading[:4])
+    return ValueReading(low + offset, high + offset, step, rough, offset)
 
 
 def _near(text: str, span: Span) -> frozenset[str]:
@@ -389,7 +389,7 @@ def _range(text: str, first: Quantity, second: Quantity, between: str) -> Quanti
     else:
         return None
     pairs = zip(lows, second.readings, strict=False)
-    found = tuple(ValueReading(a.low, b.high, b.step, b.step) for a, b in pairs if a.low < b.high)
+    found = tuple(b._replace(low=a.low, rough=b.step) for a, b in pairs if a.low < b.high)
     if not found:
         return None
     span = Span(first.span.start - (len(opened[0]) if opened else 0), second.span.end)
