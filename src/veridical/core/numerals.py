@@ -183,6 +183,8 @@ def _scaled(text: str, number: Number) -> Number:
     if match is None:
         return number
     word = match[1]
+    if word == "M" and match.start(1) == number.end:  # no unit is written so
+        return _times(number, 10**6, match.end())
     if word in {"M", "B", "m", "b"}:  # "5m" may be metres: only money and counts say so
         return number
     factor = 12 if word.lower() == "dozen" else _SCALES.get(word.lower(), 1)
