@@ -21,7 +21,8 @@ class Number(NamedTuple):
     """A number and where it stands.
 
     `step` is the unit of its last stated digit, 0 if it is exact; `rough` is the unit of the last
-    digit that is not 0, as "1,000" may be rounded. `bare` is a "one" or "a" that needs a unit.
+    digit that is not 0, as "1,000" may be rounded. `scale` is the factor of its last word, as a
+    range may share it ("5 to 10 million"). `bare` is a "one" or "a" that needs a unit.
     """
 
     start: int
@@ -29,6 +30,7 @@ class Number(NamedTuple):
     value: Fraction
     step: Fraction
     rough: Fraction
+    scale: int = 1
     bare: bool = False
     fraction: bool = False
 
@@ -174,6 +176,7 @@ def _times(number: Number, factor: int, end: int) -> Number:
         value=number.value * factor,
         step=number.step * factor,
         rough=number.rough * factor,
+        scale=number.scale * factor,
     )
 
 
@@ -260,7 +263,8 @@ def _evaluated(text: str, start: int, words: list[str], end: int) -> Number | No
         start -= len(article[0])
     value = Fraction(total + current)
     bare = words == ["one"]
-    number = Number(start, end, value, Exact(1), Exact(_zeros(int(value))), bare=bare)
+    scale = {"hundred": 100, "dozen": 12, **_SCALES}.get(words[-1], 1)
+    number = Number(start, end, value, Exact(1), Exact(_zeros(int(value))), scale, bare=bare)
     part = _PART.match(text, end)
     if part is not None and _is_part(text, number, part):
         value /= _PARTS[part["part"].lower()]

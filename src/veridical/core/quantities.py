@@ -52,14 +52,27 @@ class ValueReading(NamedTuple):
     """Value in the canonical unit, with its precision and its roundedness.
 
     `high` is the other end of a range, else the value again. `zero` is the unit's own zero: 20 °C
-    are 293.15 kelvins, from a zero of 273.15.
+    are 293.15 kelvins, from a zero of 273.15. `scale` is the factor of its scale word ("million").
     """
 
     low: Fraction
     high: Fraction
     step: Fraction
     rough: Fraction
+    scale: int = 1
     zero: Fraction = Fraction(0)
+
+    def converted(self, factor: Fraction, offset: Fraction = Fraction(0)) -> ValueReading:
+        """Return the value in a unit of which this one is a multiple, with its zero at `offset`."""
+        low, high, step, rough = (part * factor for part in self[:4])
+        return ValueReading(low + offset, high + offset, step, rough, self.scale, offset)
+
+
+def point(
+    value: Fraction, step: Fraction = Fraction(0), rough: Fraction = Fraction(0), scale: int = 1
+) -> ValueReading:
+    """Return the reading of a value that is no range."""
+    return ValueReading(value, value, step, rough, scale)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from veridical.core.moments import ORDINALS, find_moments
 from veridical.core.numerals import Number, find_numbers, spoken
-from veridical.core.quantities import Bound, Quantity, ValueReading
+from veridical.core.quantities import Bound, Quantity, ValueReading, point
+from veridical.core.quantity_joining import joined
 from veridical.core.types import Span
 from veridical.core.units import CURRENCIES, TWO_WORDS, Unit, per, unit_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _BOUNDS = {
     Bound.AT_LEAST: r"at least|(?:a )?minimum of|(?:no|not) less than|no fewer than|min\.?|≥",
@@ -43,7 +44,7 @@ _MORE, _LESS = "more|over|higher|above|longer|older", "less|fewer|under|lower|be
 _AFTER = re.compile(rf"\s+or\s+(?:(?P<more>{_MORE})|(?:{_LESS}))\b", re.IGNORECASE)
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|AUD|CAD|INR|SEK|NOK|DKK|PLN|NZD|Rs"
 _PREFIX = re.compile(
-    r"(?:(?<=[\s(\[\"'“:=/-])|^)(?P<sign>[-+−–])?"
+    r"(?:(?<=[\s(\[\"'“:=/–-])|^)(?P<sign>[-+−–])?"
     rf"(?P<mark>US\$|NZ\$|HK\$|CA?\$|A\$|R\$|[$€£¥₹₩₽₿]|(?:{_CODES})[ \xa0])$"
 )
 _LETTER_SCALE = re.compile(r"[ \xa0]?(?P<scale>[mMbB]|tn)(?![\w/])")
@@ -84,7 +85,6 @@ _RATE = re.compile(
 _AND_A_HALF = re.compile(r"\s+and\s+a\s+half\b", re.IGNORECASE)
 _FOLD = {"twice": 2, "thrice": 3, "twofold": 2, "threefold": 3, "fourfold": 4, "tenfold": 10}
 _TIMES = re.compile(rf"\b(?:{'|'.join(_FOLD)})\b", re.IGNORECASE)
-_OF = re.compile(r"\s+(?:in|out\s+of)\s+(?:every\s+)?$", re.IGNORECASE)
 _SLASH = re.compile(r"(?<![\w/.])(?P<one>\d{2,3})\s?/\s?(?P<other>\d{2,3})(?![\w/])")
 _SIMPLE = re.compile(r"(?<![\w/.,])(?P<one>\d)/(?P<other>\d{1,2})(?![\w/])")
 _HALVED = frozenset({"duration", "length", "data", "mass"})
@@ -110,14 +110,14 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
             found.append(quantity)
         elif len(quantity.span) > len(found[-1].span):
             found[-1] = quantity
-    found = _joined(text, found)
+    found = joined(text, found)
     return tuple(found) if len(found) <= _MANY else ()
 
 
 def _candidates(text: str) -> Iterator[Quantity]:
     for moment in find_moments(text):
         span = Span(moment.start, moment.end)
-        readings = tuple(_point(Fraction(value)) for value in moment.numbers)
+        readings = tuple(point(Fraction(value)) for value in moment.numbers)
         yield Quantity(span, span.of(text), moment.kind, readings, moment.dates)
     yield from _ordinals(text)
     yield from _articles(text)
@@ -128,13 +128,7 @@ def _candidates(text: str) -> Iterator[Quantity]:
             yield _bounded(text, quantity)
     for match in _TIMES.finditer(text):
         value = Fraction(_FOLD[match[0].lower()])
-        yield _quantity(text, match.start(), match.end(), _point(value), unit_named("times"))
-
-
-def _point(
-    value: Fraction, step: Fraction = Fraction(0), rough: Fraction = Fraction(0)
-) -> ValueReading:
-    return ValueReading(value, value, step, rough)
+        yield _quantity(text, match.start(), match.end(), point(value), unit_named("times"))
 
 
 def _ordinals(text: str) -> Iterator[Quantity]:
@@ -148,7 +142,7 @@ def _ordinals(text: str) -> Iterator[Quantity]:
         quarter = None if match["quarter"] else _QUARTER.match(text, match.end())
         dimension = "quarter" if quarter or match["quarter"] else "ordinal"
         span = Span(match.start(), quarter.end() if quarter else match.end())
-        reading = (_point(Fraction(value)),)
+        reading = (point(Fraction(value)),)
         near = _near(text, span)
         yield Quantity(span, span.of(text), dimension, reading, near=near)
 
@@ -160,7 +154,7 @@ def _articles(text: str) -> Iterator[Quantity]:
             half = _AND_A_HALF.match(text, match.end())
             value = Fraction(3, 2) if half else Fraction(1)
             end = half.end() if half else match.end()
-            reading = _point(value, Fraction(0 if half else 1))
+            reading = point(value, Fraction(0 if half else 1))
             found = _quantity(text, match.start(), end, reading, unit_named(match["unit"]))
             yield _bounded(text, found)
 
@@ -170,12 +164,12 @@ def _slashes(text: str) -> Iterator[Quantity]:
     for match in _SLASH.finditer(text):
         span = Span(match.start(), match.end())
         value = Fraction(int(match["one"]) * 1000 + int(match["other"]))
-        yield Quantity(span, span.of(text), "pair of numbers", (_point(value),))
+        yield Quantity(span, span.of(text), "pair of numbers", (point(value),))
     for match in _SIMPLE.finditer(text):
         one, other = int(match["one"]), int(match["other"])
         if 0 < one < other:
             span = Span(match.start(), match.end())
-            yield Quantity(span, span.of(text), "ratio", (_point(Fraction(one, other)),))
+            yield Quantity(span, span.of(text), "ratio", (point(Fraction(one, other)),))
 
 
 def _measured(text: str, number: Number) -> Quantity | None:
@@ -189,16 +183,16 @@ def _measured(text: str, number: Number) -> Quantity | None:
     span = Span(start, number.end)
     measured = _with_unit(text, number)
     if measured is not None or number.fraction or number.bare:
-        share = Quantity(span, span.of(text), "ratio", (_point(number.value),))
+        share = Quantity(span, span.of(text), "ratio", (point(number.value),))
         return measured or (share if number.fraction else None)
-    return Quantity(span, span.of(text), "count", (_point(*number[2:5]),), near=_near(text, span))
+    return Quantity(span, span.of(text), "count", (point(*number[2:6]),), near=_near(text, span))
 
 
 def _with_unit(text: str, number: Number) -> Quantity | None:
     rate = _unit_after(text, number.end)
     if rate is None or (number.fraction and rate[0].dimension not in _HALVED):
         return None
-    return _quantity(text, number.start, rate[1], _point(*number[2:5]), rate[0])
+    return _quantity(text, number.start, rate[1], point(*number[2:6]), rate[0])
 
 
 def _is_decade(before: str, number: Number) -> bool:
@@ -208,12 +202,12 @@ def _is_decade(before: str, number: Number) -> bool:
 
 def _priced(text: str, number: Number, mark: re.Match[str], start: int) -> Quantity:
     unit = CURRENCIES[mark["mark"].strip()]
-    reading, end = _point(*number[2:5]), number.end
+    reading, end = point(*number[2:6]), number.end
     if scale := _LETTER_SCALE.match(text, end):
         factor = {"m": 10**6, "b": 10**9, "t": 10**12}[scale["scale"][0].lower()]
-        reading, end = ValueReading(*(part * factor for part in reading)), scale.end()
+        reading, end = reading.converted(Fraction(factor))._replace(scale=factor), scale.end()
     if mark["sign"] in {"-", "−", "–"}:
-        reading = ValueReading(-reading.low, -reading.high, reading.step, reading.rough)
+        reading = reading._replace(low=-reading.low, high=-reading.high)
     rate = _rate(text, unit, end)
     return _quantity(text, start, rate[1], reading, rate[0])
 
@@ -271,16 +265,11 @@ def _quantity(
         span,
         span.of(text),
         unit.dimension,
-        tuple(_converted(reading, factor, unit.offset) for factor in unit.factors),
+        tuple(reading.converted(factor, unit.offset) for factor in unit.factors),
         kinds=unit.kinds,
         near=_near(text, span),
         unit=unit,
     )
-
-
-def _converted(reading: ValueReading, factor: Fraction, offset: Fraction) -> ValueReading:
-    low, high, step, rough = (part * factor for part in reading[:4])
-    return ValueReading(low + offset, high + offset, step, rough, offset)
 
 
 def _near(text: str, span: Span) -> frozenset[str]:
@@ -311,86 +300,3 @@ def _bounded(text: str, quantity: Quantity) -> Quantity:
         end = after.end()
     span = Span(start, end)
     return replace(quantity, span=span, text=span.of(text), bound=bound)
-
-
-# --- several in a row ------------------------------------------------------------------------
-
-_DASH = re.compile(r"\s?[-–—]\s?|\s+to\s+|\s+and\s+")
-_COMPOUND = re.compile(r"\s+|\s*,\s*|\s+and\s+|")
-
-
-def _joined(text: str, found: Sequence[Quantity]) -> list[Quantity]:
-    """Join "2 hours 30 minutes", "10 to 12 days" and "nine out of ten" into one quantity each."""
-    joined: list[Quantity] = []
-    for quantity in found:
-        one = _one(text, joined[-1], quantity) if joined else None
-        if one is None:
-            joined.append(quantity)
-        else:
-            joined[-1] = one
-    return joined
-
-
-def _one(text: str, first: Quantity, second: Quantity) -> Quantity | None:
-    between = text[first.span.end : second.span.start]
-    if first.dates or second.dates or not (first.readings and second.readings):
-        return None
-    return (
-        _share(text, first, second, between)
-        or _sum(text, first, second, between)
-        or _range(text, first, second, between)
-    )
-
-
-def _share(text: str, first: Quantity, second: Quantity, between: str) -> Quantity | None:
-    if first.dimension != "count" or second.dimension != "count" or not _OF.fullmatch(between):
-        return None
-    part, whole = first.readings[0].low, second.readings[0].low
-    if not 0 < part < whole:
-        return None
-    span = Span(first.span.start, second.span.end)
-    return Quantity(span, span.of(text), "ratio", (_point(part / whole),), bound=first.bound)
-
-
-def _sum(text: str, first: Quantity, second: Quantity, between: str) -> Quantity | None:
-    smaller = first.unit and second.unit and _is_smaller(second.unit, first.unit)
-    if not smaller or second.bound is not Bound.EXACT or not _COMPOUND.fullmatch(between):
-        return None
-    if first.dimension not in {"duration", "length", "mass"} or first.kinds != second.kinds:
-        return None
-    a, b = first.readings[0], second.readings[0]
-    reading = ValueReading(a.low + b.low, a.high + b.high, b.step, b.step)
-    span = Span(first.span.start, second.span.end)
-    return replace(first, span=span, text=span.of(text), readings=(reading,), unit=second.unit)
-
-
-def _is_smaller(one: Unit, other: Unit) -> bool:
-    return one.dimension == other.dimension and one.factors[0] < other.factors[0]
-
-
-_BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
-_FROM = re.compile(r"\bfrom\s+$", re.IGNORECASE)
-
-
-def _range(text: str, first: Quantity, second: Quantity, between: str) -> Quantity | None:
-    if not _DASH.fullmatch(between) or {first.bound, second.bound} != {Bound.EXACT}:
-        return None
-    before = text[max(first.span.start - _REACH, 0) : first.span.start]
-    joins, opened = "and" in between, _BETWEEN.search(before)
-    if joins != bool(opened) or _FROM.search(before):
-        return None
-    if first.dimension == "count" and second.unit is not None:
-        if not (first.near & second.near or first.span.end + len(between) == second.span.start):
-            return None
-        low = first.readings[0]
-        lows = tuple(_converted(low, f, second.unit.offset) for f in second.unit.factors)
-    elif first.dimension == second.dimension and first.kinds == second.kinds:
-        lows = first.readings
-    else:
-        return None
-    pairs = zip(lows, second.readings, strict=False)
-    found = tuple(b._replace(low=a.low, rough=b.step) for a, b in pairs if a.low < b.high)
-    if not found:
-        return None
-    span = Span(first.span.start - (len(opened[0]) if opened else 0), second.span.end)
-    return replace(second, span=span, text=span.of(text), readings=found, bound=Bound.RANGE)
