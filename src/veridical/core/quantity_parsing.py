@@ -40,6 +40,9 @@ _BEFORE = re.compile(
     + r")\s*(?:the\s+|an?\s+)?$",
     re.IGNORECASE,
 )
+_NEGATED = re.compile(
+    r"\b(?:not|never|no|without|cannot|\w+n['’]t)(?:[ \t]+\w+){0,2}\s+$", re.IGNORECASE
+)
 _MORE, _LESS = "more|over|higher|above|longer|older", "less|fewer|under|lower|below|shorter|younger"
 _AFTER = re.compile(rf"\s+or\s+(?:(?P<more>{_MORE})|(?:{_LESS}))\b", re.IGNORECASE)
 _CODES = "USD|EUR|GBP|CHF|JPY|CNY|AUD|CAD|INR|SEK|NOK|DKK|PLN|NZD|Rs"
@@ -125,7 +128,7 @@ def _candidates(text: str) -> Iterator[Quantity]:
     for number in find_numbers(text):
         quantity = _measured(text, number)
         if quantity is not None:
-            yield _bounded(text, quantity)
+            yield from _bounded(text, quantity)
     for match in _TIMES.finditer(text):
         value = Fraction(_FOLD[match[0].lower()])
         yield _quantity(text, match.start(), match.end(), point(value), unit_named("times"))
@@ -156,7 +159,7 @@ def _articles(text: str) -> Iterator[Quantity]:
             end = half.end() if half else match.end()
             reading = point(value, Fraction(0 if half else 1))
             found = _quantity(text, match.start(), end, reading, unit_named(match["unit"]))
-            yield _bounded(text, found)
+            yield from _bounded(text, found)
 
 
 def _slashes(text: str) -> Iterator[Quantity]:
@@ -286,8 +289,12 @@ def _near(text: str, span: Span) -> frozenset[str]:
     return frozenset(word[:_STEM].lower().rstrip("s") for word in found if len(word) > 2)  # noqa: PLR2004 -- no "of"
 
 
-def _bounded(text: str, quantity: Quantity) -> Quantity:
-    """Return the quantity with the words that make a bound of it."""
+def _bounded(text: str, quantity: Quantity) -> Iterator[Quantity]:
+    """Yield the quantity with the words that make a bound of it; none if that is negated.
+
+    "Not stored above 25 °C" and "not clear why over 300 came": whether the bound is the opposite
+    depends on what is negated.
+    """
     start, end = quantity.span.start, quantity.span.end
     before = text[max(start - _REACH, 0) : start]
     match = _BEFORE.search(before)
@@ -295,8 +302,10 @@ def _bounded(text: str, quantity: Quantity) -> Quantity:
     if match is not None and match.lastgroup is not None:
         bound = Bound[match.lastgroup]
         start -= len(before) - match.start()
+        if bound is not Bound.ABOUT and _NEGATED.search(text[max(start - _REACH, 0) : start]):
+            return
     elif after := _AFTER.match(text, end):
         bound = Bound.AT_LEAST if after["more"] else Bound.AT_MOST
         end = after.end()
     span = Span(start, end)
-    return replace(quantity, span=span, text=span.of(text), bound=bound)
+    yield replace(quantity, span=span, text=span.of(text), bound=bound)

@@ -80,6 +80,7 @@ def related(claimed: str, stated: str) -> Relation | None:
         ("10-20 °C", "50-68 °F"),
         ("1.50 km", "1.5 km"),
         ("two and a half", "2.5"),
+        ("minus 5 °C", "−5 °C"),
     ],
 )
 def test_equal_quantities_are_the_same_in_other_words(claimed: str, stated: str) -> None:
@@ -117,6 +118,8 @@ def test_equal_quantities_are_the_same_in_other_words(claimed: str, stated: str)
         ("20 °C", "25 °C"),
         ("20 °C", "50 °F"),
         ("over 300", "just under 300"),
+        ("minus 5 °C", "5 °C"),
+        ("no more than 4 g", "5 g"),
     ],
 )
 def test_other_quantities_differ_either_way(claimed: str, stated: str) -> None:
@@ -178,6 +181,19 @@ def test_an_article_after_an_amount_is_a_rate_and_no_time(text: str, found: list
 def test_the_words_of_a_bound_belong_to_the_quantity() -> None:
     quantity = only("We saw at least 12 of them")
     assert (quantity.text, quantity.bound) == ("at least 12", Bound.AT_LEAST)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "doses not exceeding 4 g",
+        "It must not be stored above 25 °C",
+        "don't keep below 2 °C",
+        "not clear why over 300 came",
+    ],
+)
+def test_a_bound_behind_a_negation_is_left_to_the_verifier(text: str) -> None:
+    assert find_quantities(text) == ()
 
 
 def test_spans_are_of_the_text_as_it_stands() -> None:
