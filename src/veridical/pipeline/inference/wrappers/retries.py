@@ -139,8 +139,7 @@ class Retries(Wrapper[Q, R, I]):
         The usage of the previous failures is added to `before`.
         """
         self.asked_again += len(again)
-        # Just before a deadline around this call would throw away the measurements made already.
-        with anyio.move_on_after(max(0.0, _time_left() - _GRACE_S)) as scope:
+        with anyio.move_on_after(max(0.0, _time_left())) as scope:
             try:
                 measured = await safe_estimate(self.wrapped, [queries[i] for i in again])
             except VeridicalError:
@@ -183,6 +182,9 @@ def _asked(failures: Sequence[Estimate | Generated | Unmeasured]) -> float | Non
 
 
 def _time_left() -> float:
-    """Return the seconds until the nearest deadline around this call; infinite if there is none."""
+    """Return the seconds until just before the nearest deadline around this call.
+
+    The deadline itself would throw away the measurements made already. Infinite if there is none.
+    """
     deadline = anyio.current_effective_deadline()
-    return math.inf if deadline == math.inf else deadline - anyio.current_time()
+    return math.inf if deadline == math.inf else deadline - _GRACE_S - anyio.current_time()

@@ -162,6 +162,21 @@ def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
     assert ask(Deadline(slow, seconds=0.5, batch=4))[1] == GOOD
 
 
+def test_a_wait_ends_before_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+
+    async def noted(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(anyio, "sleep", noted)
+    monkeypatch.setattr(anyio, "current_time", lambda: 1000.0)
+    monkeypatch.setattr(anyio, "current_effective_deadline", lambda: 1002.0)
+    scripted = Scripted([failing(UnmeasuredReason.RATE_LIMITED, wait_s=1.9), good])
+    ask(Retries(scripted, Backoff(attempts=2), chance=lambda: 0.99))
+    (wait,) = waits
+    assert 1.9 <= wait < 2.0
+
+
 def test_a_backend_that_breaks_down_later_does_not_take_back_what_it_measured() -> None:
     def broken(_: Query) -> Measurement:
         msg = "it cannot go on"
