@@ -32,6 +32,7 @@ from veridical.pipeline.inference.wrappers.base import (
     Wrapper,
     safe_estimate,
 )
+from veridical.pipeline.inference.wrappers.breaker import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +89,8 @@ class Retries(Wrapper[Q, R, I]):
     """Wrapper that asks again, after a wait with jitter, for transient failures.
 
     Measurements and permanent failures are kept. A service that asks for more patience than is left
-    is not asked again: its `retry_after_s` is handed on. `asked_again` counts queries.
+    is not asked again: its `retry_after_s` is handed on. An open circuit is not waited for either.
+    `asked_again` counts queries.
     """
 
     def __init__(
@@ -153,6 +155,8 @@ class Retries(Wrapper[Q, R, I]):
 def _worth_asking(measurement: Estimate | Generated | Unmeasured, left: float) -> bool:
     """Return whether a query may do better if it is asked again within `left` seconds."""
     if not isinstance(measurement, Unmeasured) or measurement.reason not in TRANSIENT:
+        return False
+    if measurement.detail == OPEN:  # whoever asks is to be told at once that the service is down
         return False
     if measurement.reason is UnmeasuredReason.BACKEND_ERROR and _REFUSED.match(measurement.detail):
         return False

@@ -22,6 +22,7 @@ from veridical.core.measurements import (
 )
 from veridical.errors import BackendError, ConfigurationError
 from veridical.pipeline.inference.wrappers import wrap_text_model
+from veridical.pipeline.inference.wrappers.breaker import OPEN
 from veridical.pipeline.inference.wrappers.deadline import Deadline
 from veridical.pipeline.inference.wrappers.retries import TRANSIENT, Backoff, Retries
 from veridical.testing import FAKE, FakeBackend, FakeTextModel, check_backend, fake_estimate
@@ -84,6 +85,13 @@ def test_a_refusal_is_not_asked_again_but_a_fault_is(status: int, calls: int) ->
     scripted = Scripted([lambda _: Unmeasured(UnmeasuredReason.BACKEND_ERROR, f"HTTP {status}")])
     ask(Retries(scripted, QUICK))
     assert len(scripted.asked) == calls
+
+
+@pytest.mark.parametrize("wait", [None, 0.001])
+def test_an_open_circuit_is_not_waited_for(wait: float | None) -> None:
+    refused = Unmeasured(UnmeasuredReason.BACKEND_ERROR, OPEN, wait)
+    scripted = Scripted([lambda _: refused, good])
+    assert ask(Retries(scripted, QUICK)) == [refused] * 4
 
 
 def test_the_number_of_attempts_is_bounded() -> None:
