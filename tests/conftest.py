@@ -109,6 +109,7 @@ class ClassifierServer:
 
     `score` returns the probabilities of the classes, in the order of `names`, for the texts of one
     input. `spoil` changes replies to inputs: status, headers and body. `delay_s` holds them back.
+    `model` is the name of the model.
     """
 
     kind: str
@@ -118,6 +119,7 @@ class ClassifierServer:
     longest: int = 512
     spoil: Callable[[int, dict[str, str], Json], tuple[int, dict[str, str], Any]] | None = None
     delay_s: float = 0.0
+    model: str = "org/classifier"
     requests: list[Json] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
 
@@ -157,14 +159,14 @@ class ClassifierServer:
         if path == "/info" and self.kind == "tei":
             by_number = {str(i): name for i, name in reversed(list(enumerate(self.names)))}
             return 200, {}, {
-                "model_id": "cross-encoder/nli",
+                "model_id": self.model,
                 "model_type": {"classifier": {"id2label": by_number, "label2id": {}}},
                 "max_input_length": self.longest,
                 "max_client_batch_size": self.most,
                 "version": "1.9.0",
             }  # fmt: skip
         if path == "/v1/models" and self.kind == "vllm":
-            model = {"id": "org/classifier", "object": "model", "owned_by": "vllm"}
+            model = {"id": self.model, "object": "model", "owned_by": "vllm"}
             return 200, {}, {"object": "list", "data": [model]}
         return 404, {}, {"detail": "Not Found"}
 
@@ -215,7 +217,7 @@ class ClassifierServer:
         return (
             200,
             {},
-            {"id": "classify-1", "model": "org/classifier", "data": data, "usage": usage},
+            {"id": "classify-1", "model": self.model, "data": data, "usage": usage},
         )
 
 

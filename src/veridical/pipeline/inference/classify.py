@@ -150,6 +150,16 @@ class ServedClassifier:
         _, classifier = self._served
         return replace(self._info, tells_contradiction=CONTRADICTED in classifier.meanings)
 
+    @property
+    def served_model(self) -> str | None:
+        """Name of the model, as the server gives it; None until it was asked."""
+        return None if self._served is None else self._served[1].model
+
+    async def ask_model(self) -> None:
+        """Ask the server what it serves, unless it is known; errors as in `estimate`."""
+        async with self._open() as client:
+            await self._ask_served(client)
+
     async def estimate(self, queries: Sequence[Query]) -> Sequence[Measurement]:
         """Return P(claim | context) for each query: same length, same order.
 

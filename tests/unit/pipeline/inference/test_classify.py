@@ -22,7 +22,7 @@ from veridical.errors import ConfigurationError, MissingExtraError
 from veridical.pipeline.inference import classify
 from veridical.pipeline.inference.class_names import meanings_of, read_classes
 from veridical.pipeline.inference.probing import Probing
-from veridical.pipeline.inference.wrappers import Backoff, Retries
+from veridical.pipeline.inference.wrappers import Backoff, MemoryStore, Retries, wrap
 
 Json = dict[str, Any]
 Start = Callable[..., Any]
@@ -67,7 +67,7 @@ def test_classes_are_read_by_their_names(
     (found,) = measured(backend)
     assert (found.supported, found.contradicted) == (pytest.approx(0.7), pytest.approx(0.2))
     assert (found.low, found.high) == (found.supported, found.supported)
-    assert found.model in {"cross-encoder/nli", "org/classifier"}
+    assert found.model == "org/classifier"
     assert found.fingerprint == backend.info.fingerprint
     assert found.tokens is not None
     assert found.tokens > 10
@@ -464,6 +464,18 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(MissingExtraError, match=r"veridical\[classify\]"):
         asked(classify.create("http://127.0.0.1:9"))
+
+
+@EITHER
+def test_a_cache_keeps_the_models_of_one_address_apart(
+    kind: str, options: Json, classifier_server: Start
+) -> None:
+    server, store = classifier_server(kind, NLI, fixed), MemoryStore()
+    found = []
+    for server.model in ("org/one", "org/other", "org/one"):
+        backend = wrap(classify.create(server.url, **options), cache=store, attempts=2)
+        found += [(one.model, one.cached) for one in measured(backend)]
+    assert found == [("org/one", False), ("org/other", False), ("org/one", True)]
 
 
 def test_the_fingerprint_depends_on_what_decides_the_estimate() -> None:

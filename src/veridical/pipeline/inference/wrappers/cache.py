@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Generic, Protocol, runtime_checkable
 
 import anyio
 from anyio.lowlevel import RunVar
@@ -28,9 +28,13 @@ from veridical.pipeline.inference.wrappers.base import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from veridical.core.ports import Backend
     from veridical.pipeline.inference.wrappers.stores import EstimateStore
 
 DAY_S = 86_400.0
+
+_PATIENCE_S = 2.0
+"""Seconds that a service has to name its model: no deadline and no circuit breaker bounds that."""
 
 _numbers = itertools.count()
 
@@ -194,16 +198,62 @@ def _within(own: str, keys: list[bytes]) -> list[bytes]:
     return [sha256(digest_of(project) + key).digest() for key in keys]
 
 
+@runtime_checkable
+class ServesModel(Protocol):
+    """Backend of a service that alone knows which model answers."""
+
+    @property
+    def served_model(self) -> str | None:
+        """Name of the model; None until the service was asked."""
+        ...
+
+    async def ask_model(self) -> None:
+        """Ask the service for the name, unless it is known."""
+        ...
+
+
 class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
     """Cache of estimates; an estimate that cost nothing more has `cached` set.
 
     Keys are hashes of the backend's identity and of the texts, values are numbers: no text is
-    stored.
+    stored. A service that alone knows its model (`ServesModel`) is asked for it before the first
+    query; while it does not say, nothing is looked up or kept.
     """
 
+    def __init__(
+        self,
+        backend: Backend,
+        store: EstimateStore,
+        *,
+        ttl_s: float = DAY_S,
+        project: str = DEFAULT_PROJECT,
+    ) -> None:
+        super().__init__(backend, store, ttl_s=ttl_s, project=project)
+        self._service = _service_of(backend)
+        self._silent = False
+
+    async def estimate(self, queries: Sequence[Query]) -> Sequence[Estimate | Unmeasured]:
+        """Return known estimates, and ask the backend for the rest."""
+        if queries and not await self._knows_model():
+            self.misses += len(queries)
+            return await safe_estimate(self.wrapped, queries)
+        return await super().estimate(queries)
+
+    async def _knows_model(self) -> bool:
+        """Return whether it is known which model answers; a silent service is asked only once."""
+        service = self._service
+        if service is None or service.served_model is not None:
+            return True
+        if not self._silent:
+            with anyio.move_on_after(_PATIENCE_S):
+                await service.ask_model()
+            self._silent = service.served_model is None
+        return service.served_model is not None
+
     def keys(self, queries: Sequence[Query]) -> list[bytes]:
-        """Return the result of `keys_of`."""
-        return keys_of(self.info, queries)
+        """Return the result of `keys_of`, with the model that is served."""
+        served = self._service and self._service.served_model
+        return keys_of(replace(self.info, model=served) if served else self.info, queries)
 
     def written(self, result: Estimate) -> bytes | None:
         """Return the result of `encode`."""
@@ -216,6 +266,13 @@ class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
     def again(self, result: Estimate) -> Estimate:
         """Return the estimate with `cached` set."""
         return result if result.cached else replace(result, cached=True)
+
+
+def _service_of(backend: object) -> ServesModel | None:
+    """Return the backend in all its wrappers, if its service alone knows the model."""
+    while not isinstance(backend, ServesModel) and hasattr(backend, "wrapped"):
+        backend = backend.wrapped
+    return backend if isinstance(backend, ServesModel) else None
 
 
 def keys_of(info: BackendInfo, queries: Sequence[Query]) -> list[bytes]:

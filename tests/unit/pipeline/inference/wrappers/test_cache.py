@@ -186,6 +186,40 @@ def test_when_the_backend_cannot_start_every_caller_is_told() -> None:
     assert told == ["it cannot start"] * 2
 
 
+@dataclass
+class Served(FakeBackend):
+    """Stands before a service that alone knows its model, and says it when `names` does."""
+
+    served_model: str | None = None
+    names: str | None = None
+    asked: int = 0
+
+    async def ask_model(self) -> None:
+        self.asked += 1
+        self.served_model = self.names
+
+
+def test_estimates_of_a_model_that_is_not_known_are_not_kept() -> None:
+    served = Served(by_length)
+    cache = Cache(served, MemoryStore())
+    for _ in range(3):
+        assert ask(cache, QUERY) == [by_length(QUERY)]
+    assert ask(cache) == []
+    assert (len(served.queries), served.asked, cache.misses) == (3, 1, 3)
+    served.served_model = "model"  # learnt with an answer
+    assert ask(cache, QUERY) == [by_length(QUERY)]
+    assert ask(cache, QUERY) == [replace(by_length(QUERY), cached=True)]  # type: ignore[arg-type]
+
+
+def test_a_service_is_asked_for_its_model_with_the_first_query() -> None:
+    served = Served(by_length, names="model")
+    cache = Cache(served, MemoryStore())
+    assert (ask(cache), served.asked) == ([], 0)
+    for _ in range(2):
+        ask(cache, QUERY)
+    assert (len(served.queries), served.asked) == (1, 1)
+
+
 def test_one_cache_serves_one_event_loop_after_the_other(tmp_path: Path) -> None:
     fake = FakeBackend(by_length)
     cache = Cache(fake, SqliteStore(tmp_path / "cache.db"))
