@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 import anyio
 from anyio.lowlevel import RunVar
 
+from veridical.core.hashing import short_hash
 from veridical.errors import ConfigurationError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -106,6 +107,15 @@ def openai_client(
     except openai.OpenAIError as error:
         msg = f"the backend {backend} has neither a key nor the address of a server without one"
         raise ConfigurationError(msg, hint="Set OPENAI_API_KEY, or give base_url") from error
+
+
+def address_print(client: AsyncOpenAI) -> str:
+    """Return the address of a client for a fingerprint, with a hash of its query.
+
+    The query may choose the model that answers, and may hold a key.
+    """
+    address, query = str(client.base_url), sorted(client.default_query.items())
+    return f"{address}?{short_hash(repr(query))}" if query else address
 
 
 def openai_connections() -> Any:  # noqa: ANN401 -- of the library that the SDK brings with it

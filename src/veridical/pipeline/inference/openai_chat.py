@@ -31,6 +31,7 @@ from veridical.pipeline.inference import presets
 from veridical.pipeline.inference.capabilities import ServerCapabilities, refusal_of
 from veridical.pipeline.inference.clients import (
     ConnectionLimiter,
+    address_print,
     ensure_positive,
     openai_client,
     openai_connections,
@@ -155,7 +156,8 @@ class OpenAIChat:
         self._answered = False  # by log-probabilities, or by a sample in the room that it had
         self._plan = plan
         self._price = price or partial(cost_usd, model)
-        self.address = address = str(self._client.base_url)
+        self.address = str(self._client.base_url)
+        address = address_print(self._client)
         own = () if preset is None else (repr(preset),)
         extra = repr(sorted(self._extra_body.items()))
         self.info = BackendInfo(

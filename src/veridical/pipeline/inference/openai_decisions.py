@@ -14,6 +14,7 @@ from veridical.core.specs import BackendSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.clients import (
     ConnectionLimiter,
+    address_print,
     openai_client,
     openai_connections,
 )
@@ -93,7 +94,7 @@ class OpenAIDecisions:
         self._room = ConnectionLimiter(limits.concurrency)
         self._price = price or partial(cost_usd, model)
         self.claims_per_request = limits.claims_per_request
-        address = str(self._client.base_url)
+        address = address_print(self._client)
         self.info = BackendInfo(
             name="openai-decisions",
             model=model,

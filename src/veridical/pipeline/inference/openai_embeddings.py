@@ -9,6 +9,7 @@ import anyio
 
 from veridical.core.measurements import TextModelInfo, Unmeasured
 from veridical.pipeline.inference.clients import (
+    address_print,
     ensure_positive,
     openai_client,
     openai_connections,
@@ -37,7 +38,7 @@ class OpenAIEmbeddings:
         self._client = openai_client("openai", base_url, api_key, timeout_s)
         self._timeout_s = timeout_s
         self.info = TextModelInfo("openai", model)
-        self.fingerprint = str(self._client.base_url)
+        self.fingerprint = address_print(self._client)
 
     async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]] | Unmeasured:
         """Return a vector for each text, in one request; or the reason for their absence."""

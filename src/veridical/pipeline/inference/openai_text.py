@@ -19,6 +19,7 @@ from veridical.core.specs import TextModelSpec
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.capabilities import refusal_of
 from veridical.pipeline.inference.clients import (
+    address_print,
     ensure_positive,
     openai_client,
     openai_connections,
@@ -149,7 +150,7 @@ class OpenAIText:
         self._price = price or partial(cost_usd, model)
         self.info = TextModelInfo("openai", model)
         self.address = str(self._client.base_url)
-        self.fingerprint = repr((self.address, sorted(self._extra_body.items())))
+        self.fingerprint = repr((address_print(self._client), sorted(self._extra_body.items())))
 
     async def generate(self, request: TextRequest) -> Generated | Unmeasured:
         """Return the model's text, dropping arguments that the server refuses."""
