@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Generic, Protocol, runtime_checkable
 import anyio
 from anyio.lowlevel import RunVar
 
-from veridical.core.measurements import BackendInfo, Estimate, Estimator, Query, Unmeasured
+from veridical.core.measurements import (
+    NOTHING,
+    BackendInfo,
+    BilledFailure,
+    Estimate,
+    Estimator,
+    Query,
+    Unmeasured,
+    taken,
+)
 from veridical.core.projects import DEFAULT_PROJECT, project_in_force
 from veridical.errors import ConfigurationError
 from veridical.pipeline.inference.wrappers.base import (
@@ -180,7 +189,9 @@ class CachingWrapper(Wrapper[Q, R, I], ABC):
         return found
 
     def _for_nothing(self, found: R | Unmeasured) -> R | Unmeasured:
-        return found if isinstance(found, Unmeasured) else self.again(found)
+        if not isinstance(found, Unmeasured):
+            return self.again(found)
+        return found if taken(found) == NOTHING else BilledFailure.of(found, NOTHING)
 
     def _in_flight(self) -> dict[bytes, _InFlight[R]]:
         flights = self._flights.get(None)

@@ -13,10 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from veridical.core.measurements import (
+    NOTHING,
+    UNKNOWN,
+    BilledFailure,
     Estimate,
     Estimator,
     Measurement,
     Query,
+    Taken,
     Unmeasured,
     UnmeasuredReason,
 )
@@ -117,6 +121,34 @@ def test_equal_queries_of_concurrent_tasks_are_asked_once() -> None:
     assert slow.queries == [QUERY, OTHER]
     assert len(found) == 20
     assert sum(not m.cached for m in found if isinstance(m, Estimate)) == 2
+
+
+@pytest.mark.parametrize(
+    ("failure", "took"),
+    [
+        (BilledFailure(UnmeasuredReason.MALFORMED_REPLY, tokens=10, cost_usd=0.5), Taken(10, 0.5)),
+        (Unmeasured(UnmeasuredReason.TIMEOUT), UNKNOWN),
+        (Unmeasured(UnmeasuredReason.RATE_LIMITED, retry_after_s=1.0), NOTHING),
+    ],
+)
+def test_a_failure_costs_the_one_who_asked_and_nobody_else(
+    failure: Unmeasured, took: Taken
+) -> None:
+    cache = Cache(Slow(lambda _: failure, seconds=0), MemoryStore())
+    found: list[list[Measurement]] = []
+
+    async def one(*queries: Query) -> None:
+        found.append(list(await cache.estimate(queries)))
+
+    async def both() -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one, QUERY, QUERY)
+            tasks.start_soon(one, QUERY)
+
+    anyio.run(both)
+    (first, again), (waited,) = found
+    assert (Taken.by([first]), Taken.by([again]), Taken.by([waited])) == (took, NOTHING, NOTHING)
+    assert {getattr(one, "reason", None) for one in (first, again, waited)} == {failure.reason}
 
 
 def test_two_callers_that_each_want_what_the_other_asks_do_not_wait_for_ever() -> None:
