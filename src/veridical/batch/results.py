@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from veridical.batch.rows import AnyRow, BatchRow, FaultyRow
     from veridical.core.assessment import Assessment
+    from veridical.core.measurements import Measurement
     from veridical.core.printing import Document
     from veridical.core.verdicts import Verdict
 
@@ -130,7 +131,9 @@ def _result(row: BatchRow, found: _Checked, taken: Taken, *, per_claim: bool) ->
 def _missing(verdicts: Sequence[Verdict]) -> Iterator[Unmeasured]:
     """Yield the missing estimates on which a verdict could have depended."""
     for verdict in verdicts:
-        asked = [verdict.p1] if verdict.status is Status.UNDETERMINED else []
+        asked: list[Measurement | None] = [verdict.second_look]
+        if verdict.status is Status.UNDETERMINED:
+            asked.append(verdict.p1)
         if verdict.status is not Status.SUPPORTED:
             asked += [part.p1 for part in verdict.parts]
         yield from (one for one in asked if isinstance(one, Unmeasured))

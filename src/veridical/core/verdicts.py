@@ -13,7 +13,7 @@ from veridical.core.status_table import Note as Note  # noqa: PLC0414 -- a verdi
 from veridical.core.status_table import Status as Status  # noqa: PLC0414 -- a verdict's vocabulary
 
 if TYPE_CHECKING:
-    from veridical.core.measurements import Measurement
+    from veridical.core.measurements import Measurement, Unmeasured
     from veridical.core.types import Citation, Claim, SourceSpan, Span
 
 
@@ -124,6 +124,9 @@ class Verdict:
     `probability_right` is the probability that the verdict is right: that a supported claim is
     supported, that a flagged one is not. It is None where no verdict was reached, and where the
     claim is too vague to be right or wrong.
+
+    `second_look` is the failure of a further reading, for a rule, that could have changed the
+    verdict. No report shows it.
     """
 
     claim: Claim
@@ -145,6 +148,7 @@ class Verdict:
     taken: Taken = NOTHING
     difference: QuantityDifference | None = None
     nearest: tuple[EvidenceSpan, ...] = ()
+    second_look: Unmeasured | None = None
 
     @property
     def shown(self) -> tuple[EvidenceSpan, ...]:

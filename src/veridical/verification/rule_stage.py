@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from veridical.core.measurements import Estimate, Unmeasured, UnmeasuredReason
 from veridical.errors import TimeLimitError
 from veridical.pipeline.judgement import (
     PROPOSITION,
@@ -19,6 +20,7 @@ from veridical.pipeline.judgement import (
     replaced,
     stands_verbatim,
     supported_elsewhere,
+    supports,
     underived,
     unread_parts,
 )
@@ -74,11 +76,17 @@ class RuleStage:
         left, decided = iter(await self.asker.read(contexts, self.policy)), []
         for verdict, each in zip(verdicts, found, strict=True):
             read = [next(left) for _ in each.frames]
-            decided.append(_charged(asserted(verdict, each, read, self.policy), read))
+            looks = [] if self._carried(read) else read
+            decided.append(_charged(asserted(verdict, each, read, self.policy), read, looks))
         lost = [i for i, each in enumerate(decided) if each.status is not verdicts[i].status]
         if lost:
             await self._reread(decided, {i: (verdicts[i], found[i]) for i in lost})
         return decided
+
+    def _carried(self, readings: Iterable[PooledEstimate]) -> bool:
+        """Return whether one of the frames of a claim asserts it, whatever the others do."""
+        found = [each.measurement for each in readings]
+        return any(isinstance(each, Estimate) and supports(each, self.policy) for each in found)
 
     async def _reread(
         self, decided: list[Verdict], mentioned: Mapping[int, tuple[Verdict, Mentions]]
@@ -122,7 +130,8 @@ class RuleStage:
         for item in found:
             read = [next(left) for _ in item.contexts]
             ruled = self._differing(item, read)
-            decided.append(_charged(underived(ruled, self.sources), read))
+            looks = read[: len(item.again)] if ruled is item.verdict else []
+            decided.append(_charged(underived(ruled, self.sources), read, looks))
         return decided
 
     def _contexts(self, verdict: Verdict, again: Sequence[Replaced]) -> list[Context]:
@@ -177,6 +186,27 @@ def may_be_lifted(verdict: Verdict, item: BoundClaim) -> bool:
     return item.verbatim is not None and may_stand_verbatim(verdict)
 
 
-def _charged(verdict: Verdict, readings: Iterable[PooledEstimate]) -> Verdict:
-    """Return the verdict with the usage of further readings."""
-    return replace(verdict, taken=sum((each.taken for each in readings), verdict.taken))
+def _charged(
+    verdict: Verdict,
+    readings: Sequence[PooledEstimate],
+    looks: Sequence[PooledEstimate] | None = None,
+) -> Verdict:
+    """Return the verdict with the usage of further readings, and the first failure of `looks`.
+
+    `looks` are the readings that could have changed it (default: all of them).
+    """
+    failures = filter(None, map(_failure, readings if looks is None else looks))
+    return replace(
+        verdict,
+        taken=sum((each.taken for each in readings), verdict.taken),
+        second_look=verdict.second_look or next(failures, None),
+    )
+
+
+def _failure(reading: PooledEstimate) -> Unmeasured | None:
+    """Return the failure of a reading; None if it was measured, or had nothing to read."""
+    found = reading.measurement
+    if not isinstance(found, Unmeasured):
+        return None
+    unread = found.reason is UnmeasuredReason.DISABLED and not reading.unmeasured
+    return None if unread else found

@@ -153,6 +153,20 @@ def test_rows_with_an_error_are_tried_again_and_good_ones_are_not(desk: Desk) ->
     assert not (desk.folder / "out" / "kept.jsonl").exists()
 
 
+def test_a_row_whose_claim_could_not_be_read_again_for_a_rule_is_tried_again(desk: Desk) -> None:
+    texts = {"answer": "It has six lanes.", "sources": {"S": "It has eight lanes."}}
+    desk.write([row(1) | texts])
+    desk.fails = lambda claim: "eight" in claim
+    assert not desk.run().complete
+    assert kinds(desk.results()) == ["rate_limited"]
+    desk.fails = lambda _: False
+    assert desk.run().complete
+    assert (kinds(desk.results()), desk.results()[0]["by_status"]) == (
+        ["flagged"],
+        {"contradicted": 1},
+    )
+
+
 def test_the_input_may_grow_anywhere_and_change(desk: Desk) -> None:
     desk.write([row(1), row(3), row(4)])
     desk.run()

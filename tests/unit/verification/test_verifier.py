@@ -12,6 +12,7 @@ from veridical.core.measurements import Measurement, Query, Reads, Unmeasured, U
 from veridical.core.policy import Policy
 from veridical.core.verdicts import Note, Role, Status, Verdict
 from veridical.errors import BackendError, SourceError, TextError
+from veridical.pipeline.judgement import PROPOSITION
 from veridical.pipeline.reports import Report
 from veridical.testing import FAKE, FakeBackend, fake_estimate
 from veridical.verification.verifier import Case, Verifier
@@ -451,6 +452,58 @@ def test_a_mention_neither_supports_a_claim_nor_takes_support_away(
     assert "".join(span.text for span in found.evidence if span.role is Role.SUPPORTS) == (
         "The red hat is there." if expected is Status.SUPPORTED else ""
     )
+
+
+# Claim, P of it where it is first read, source, and the second look that fails.
+SECOND_LOOKS: dict[str, tuple[str, float, str, Callable[[Query], bool]]] = {
+    "verbatim": (
+        "A hat is red.",
+        0.02,
+        "A hat is red. The coat is blue.",
+        lambda query: query.context == "A hat is red.",
+    ),
+    "quantity": (
+        "Its storage is 20 MB.",
+        0.95,
+        "Its storage is 20 GB, and more can be had.",
+        lambda query: query.claim == "Its storage is 20 GB.",
+    ),
+    "frame": (
+        "A hat is red.",
+        0.95,
+        "We found that a hat is red.",
+        lambda query: query.claim == PROPOSITION,
+    ),
+    "without its mentions": (
+        "A hat is red.",
+        0.95,
+        "Some say that a hat is red. The red hat is there.",
+        lambda query: query.context == "The red hat is there.",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("claim", "p1", "source", "fails"), SECOND_LOOKS.values(), ids=list(SECOND_LOOKS)
+)
+def test_a_second_look_that_fails_is_told(
+    claim: str, p1: float, source: str, fails: Callable[[Query], bool]
+) -> None:
+    failure = Unmeasured(UnmeasuredReason.RATE_LIMITED, "the queue is too long")
+    answers = one_of({claim: p1})
+    found = verified(claim, source, lambda query: failure if fails(query) else answers(query))
+    assert found.second_look == failure
+    assert verified(claim, source, answers).second_look is None
+
+
+def test_a_second_look_that_could_change_nothing_does_not_count() -> None:
+    def answers(query: Query) -> Measurement:
+        failed = query.claim == PROPOSITION and "They" in query.context
+        return Unmeasured(UnmeasuredReason.RATE_LIMITED) if failed else fake_estimate(0.95)
+
+    claim, source = "A hat is red.", "We found that a hat is red. They confirm that a hat is red."
+    found = verified(claim, source, answers)
+    assert (found.status, found.second_look) == (Status.SUPPORTED, None)
 
 
 def test_p0_is_not_asked_of_a_backend_that_cannot_judge_without_evidence() -> None:

@@ -1,4 +1,9 @@
-from veridical.pipeline.judgement.aggregation import PooledEstimate, decides, pool_passages
+from veridical.pipeline.judgement.aggregation import (
+    PooledEstimate,
+    decides,
+    pool_passages,
+    supports,
+)
 from veridical.pipeline.judgement.certainty import rated
 from veridical.pipeline.judgement.mentions import (
     PROPOSITION,
@@ -46,6 +51,7 @@ __all__ = [
     "subclaims",
     "summarise",
     "supported_elsewhere",
+    "supports",
     "underived",
     "unread_parts",
     "worded_as_evidence",

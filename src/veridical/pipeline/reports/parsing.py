@@ -1,7 +1,7 @@
 """Reports read back from JSON documents `veridical.report/1` and the texts they are about.
 
-Figures have the six decimals of a document. A document does not hold the place of a citation, or
-the calibration of the backend; no report format shows these.
+Figures have the six decimals of a document. A document does not hold the place of a citation, the
+calibration of the backend, or the failure of a second look; no report format shows these.
 """
 
 from __future__ import annotations
