@@ -181,10 +181,13 @@ def _is_other_content(part: object) -> bool:
 
 
 def _said_parts(output: object) -> Iterator[Any]:
-    """Return the parts of the messages of an output."""
+    """Return the parts of the messages of an output; None for a content that has none."""
     for item in output if isinstance(output, list) else ():
         content = item.get("content") if _kind(item) == "message" else None
-        yield from content if isinstance(content, list) else ()
+        if isinstance(content, list):
+            yield from content
+        elif content:  # a string, for instance: what a client reads there is unknown
+            yield None
 
 
 def _is_cut_off(details: object) -> bool:

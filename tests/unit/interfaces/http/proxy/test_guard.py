@@ -279,8 +279,18 @@ def test_the_text_of_a_response_is_the_one_at_the_end_of_its_stream(start: Start
     assert b'"outcome":"flagged"' in back.content
 
 
-def test_a_response_with_a_part_that_is_no_text_is_withheld_under_the_guard(start: Start) -> None:
-    parts = [{"type": "output_audio", "transcript": WRONG}]
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [{"type": "output_audio", "transcript": WRONG}],
+        [WRONG],
+        {"type": "output_text", "text": WRONG},
+        WRONG,
+    ],
+)
+def test_a_response_with_a_part_that_is_no_text_is_withheld_under_the_guard(
+    start: Start, parts: object
+) -> None:
     output = [{"type": "message", "id": "m", "role": "assistant", "content": parts}]
     whole = json.dumps({"id": "r", "object": "response", "output": output}).encode()
     last = {"type": "response.completed", "response": {"id": "r", "output": output}}
