@@ -275,6 +275,18 @@ class ResponseTranscript:
             self.texts[place].append(event["delta"])
         elif kind == "response.output_text.done" and isinstance(event.get("text"), str):
             self.texts[place] = [event["text"]]
+        elif kind == "response.content_part.done" and _kind(event.get("part")) != "reasoning_text":
+            self._note_part(place, event.get("part"))
+        elif kind == "response.output_item.done":
+            for number, part in enumerate(_said_parts([event.get("item")])):
+                self._note_part(f"{event['item'].get('id')} {number}", part)
+
+    def _note_part(self, place: str, part: Any) -> None:  # noqa: ANN401 -- JSON
+        """Note a part that is done: some services send no pieces of it before."""
+        self.other_content = self.other_content or _is_other_content(part)
+        # Known by its text, not by its place, which not all events of a service name alike.
+        if _holds_text(part) and part["text"] not in self.whole().get(ONLY, ""):
+            self.texts[place] = [part["text"]]
 
     def _note_response(self, response: Mapping[str, Any], *, ended: bool) -> None:
         """Note the response as a whole: clients read the text from the last one."""

@@ -279,6 +279,37 @@ def test_the_text_of_a_response_is_the_one_at_the_end_of_its_stream(start: Start
     assert b'"outcome":"flagged"' in back.content
 
 
+def done(text: str) -> list[Json]:
+    """Write the events of a part and of an item that are done."""
+    part = {"type": "output_text", "text": text, "annotations": []}
+    item = {"type": "message", "id": "m", "role": "assistant", "content": [part]}
+    return [
+        {"type": "response.content_part.done", "item_id": "m", "content_index": 0, "part": part},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+    ]
+
+
+@pytest.mark.parametrize("last", [[], [{"type": "response.completed", "response": {"output": []}}]])
+@pytest.mark.parametrize("said", [done(WRONG), done(WRONG)[:1], done(WRONG)[1:]])
+def test_a_response_that_comes_only_in_whole_parts_is_verified(
+    start: Start, said: list[Json], last: list[Json]
+) -> None:
+    url = start(Upstream([events(*said, *last)]), on_failure="block")
+    back = post(url, "responses", stream=True, veridical={"report": False})
+    assert b"six" not in back.content
+    assert b"withheld" in back.content
+    assert (b'"claims_checked":2' in back.content) is bool(last)
+
+
+@pytest.mark.parametrize("part", [WRONG, {"type": "output_audio", "transcript": WRONG}])
+def test_a_part_that_is_done_and_no_text_is_withheld_under_the_guard(
+    start: Start, part: object
+) -> None:
+    sent = events({"type": "response.content_part.done", "item_id": "m", "part": part})
+    back = post(start(Upstream([sent]), on_failure="block"), "responses", stream=True)
+    assert b"six" not in back.content
+
+
 @pytest.mark.parametrize(
     "parts",
     [

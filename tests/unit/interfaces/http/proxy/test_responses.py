@@ -283,6 +283,7 @@ def test_no_shape_breaks_it(value: object) -> None:
     transcript = ResponseTranscript()
     transcript.note(json.dumps(value).encode())
     transcript.note(body)
+    transcript.note(json.dumps({"type": "response.output_item.done", "item": value}).encode())
     assert not transcript.whole()
 
 
@@ -369,6 +370,25 @@ def test_a_stream_that_breaks_off_or_fails_is_an_error_for_the_client(start: Sta
     sent = [*stream(WRONG)[:4], b"data: " + json.dumps(failed).encode() + b"\n\n"]
     back = post(start(Upstream([sent]), on_failure="flag"), stream=True).content
     assert back == b"".join(sent)
+
+
+def test_what_a_model_thinks_is_no_part_of_its_answer() -> None:
+    transcript = ResponseTranscript()
+    for kind in ("output_text", "reasoning_text", "refusal"):
+        done = {"type": "response.content_part.done", "part": {"type": kind, "text": kind}}
+        transcript.note(json.dumps({**done, "item_id": kind}).encode())
+    assert transcript.whole() == {0: "output_text"}
+    assert not transcript.other_content
+
+
+def test_pieces_of_a_text_and_the_whole_of_it_are_one_text() -> None:
+    """Some services leave the names of items out of the pieces."""
+    transcript = ResponseTranscript()
+    delta = {"type": "response.output_text.delta", "delta": RIGHT}
+    done = {"type": "response.output_item.done", "item": message(RIGHT)}
+    for event in (delta, done):
+        transcript.note(json.dumps(event).encode())
+    assert transcript.whole() == {0: RIGHT}
 
 
 def test_a_stream_without_its_last_event_is_passed_on(start: Start) -> None:
