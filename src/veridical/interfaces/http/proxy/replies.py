@@ -87,7 +87,7 @@ class UpstreamReply:
 
 
 def read_reply(body: bytes) -> UpstreamReply | None:
-    """Return a reply; None if it is none with choices."""
+    """Return a reply; None if it is none with choices, each with an index of its own."""
     try:
         text = body.decode()
         places = members(text, whole=True)
@@ -101,7 +101,8 @@ def read_reply(body: bytes) -> UpstreamReply | None:
         found = [_choice(text, place, n) for n, place in enumerate(elements(text, choices.start))]
     except (ValueError, RecursionError):
         return None
-    return UpstreamReply(text, tuple(found)) if found else None
+    apart = len({choice.index for choice in found}) == len(found)
+    return UpstreamReply(text, tuple(found)) if found and apart else None
 
 
 def _choice(text: str, place: JsonValue, number: int) -> ReplyChoice:

@@ -190,20 +190,24 @@ def _choices(chunk: Mapping[str, Any]) -> list[Any]:
     return choices if isinstance(choices, list) else []
 
 
-def _index(choice: object, number: int) -> int:
-    """Return the index of a choice: the stated one, else its place."""
-    index = choice.get("index", number) if isinstance(choice, dict) else number
-    return index if isinstance(index, int) else number
+def _index(choice: object, number: int) -> int | None:
+    """Return the index of a choice, its place if none is stated; None if that is no index."""
+    index = choice.get("index", number) if isinstance(choice, dict) else None
+    return index if isinstance(index, int) else None
 
 
 def _without(event: bytes, hidden: Collection[int]) -> bytes:
-    """Return an event without these choices; b"" if nothing is left, or it cannot be read."""
+    """Return an event without these choices, and without any that may be one of them.
+
+    b"" if nothing is left, or it cannot be read.
+    """
     data = data_of(event)
     chunk = read_data(data)
     if chunk is None or not isinstance(chunk.get("choices"), list):
         return b"" if data else event
     choices = _choices(chunk)
-    left = [choice for number, choice in enumerate(choices) if _index(choice, number) not in hidden]
+    gone = {None, *hidden}
+    left = [choice for number, choice in enumerate(choices) if _index(choice, number) not in gone]
     if len(left) == len(choices):
         return event
     return b"data: " + dumped({**chunk, "choices": left}).encode() + b"\n\n" if left else b""

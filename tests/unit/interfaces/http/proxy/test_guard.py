@@ -255,6 +255,23 @@ def test_a_stream_that_cannot_be_read_is_withheld_under_the_guard(
     assert b'"reason":"unreadable_reply"' in back.content
 
 
+def test_choices_that_share_an_index_are_a_reply_of_another_shape(start: Start) -> None:
+    came = chat({"content": WRONG}, {"content": RIGHT}).replace(b'"index": 1', b'"index": 0')
+    back = post(start(Upstream([came]), on_failure="block"), n=2)
+    assert (back.status_code, back.json()["error"]["code"]) == (502, "unreadable_reply")
+    assert post(start(Upstream([came])), n=2).content == came
+
+
+@pytest.mark.parametrize("second", [{"index": "1", "delta": {"content": WRONG}}, WRONG])
+def test_a_streamed_choice_without_a_readable_index_goes_with_the_withheld_ones(
+    start: Start, second: object
+) -> None:
+    chunk = {"id": "c1", "choices": [{"index": "0", "delta": {"content": RIGHT}}, second]}
+    back = post(start(Upstream([events(chunk)]), on_failure="block"), stream=True, n=2)
+    assert b"six" not in back.content
+    assert b'"reason":"unreadable_reply"' in back.content
+
+
 @pytest.mark.parametrize("on_failure", ["flag", "block"])
 def test_a_stream_that_fails_shows_its_text_only_without_the_guard(
     start: Start, on_failure: str
