@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 ALIVE = b":\n\n"
 """A comment: the connection is alive."""
 ALIVE_S = 5.0
+NO_TEXT = "the upstream did not answer in text"
 
 
 class WholeReply(Protocol):
@@ -105,11 +106,11 @@ class Exchange:
 
         async def again(answer: str, guidance: str) -> UpstreamText:
             written = self.shape.reply(await body_of(await self._another(answer, guidance)))
-            if written is None or written.calling:
-                raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
+            said = None if written is None else _said_again(written, written.texts, found.texts)
+            if written is None or said is None:
+                raise UpstreamError(502, UNREADABLE, NO_TEXT)
             attempts.append(written)
-            ((index, text),) = list(written.texts.items())[:1]
-            return UpstreamText(text, index in written.cut_off)
+            return said
 
         judged = await self._judged(found, found.texts, again)
         best = attempts[next(iter(judged.values())).number - 1]
@@ -141,15 +142,16 @@ class Exchange:
             heard = BufferedStream(self.shape.transcript())
             more = await self._another(answer, guidance)
             heard.kept += [event async for event in heard.listen(more)]
-            if heard.unusable:
-                raise UpstreamError(502, UNREADABLE, "the upstream did not answer in text")
-            attempts.append(heard)
             transcript = heard.transcript
-            return UpstreamText(transcript.whole().get(0, ""), 0 in transcript.cut_off)
+            said = _said_again(transcript, transcript.whole(), texts)
+            if heard.unusable or said is None:
+                raise UpstreamError(502, UNREADABLE, NO_TEXT)
+            attempts.append(heard)
+            return said
 
         first, judged = attempts[0].transcript, dict[int, VerifiedChoice]()
+        texts = first.whole() or {0: ""}
         if not first.failed:
-            texts = first.whole() or {0: ""}
             judging = asyncio.create_task(self._judged(first, texts, again))
             async for comment in _until(judging, apart=attempts[0].loose and not hold):
                 yield comment
@@ -209,6 +211,16 @@ class Exchange:
         with evaluating(self.generation):
             found = await asyncio.gather(*(verdict(*each) for each in texts.items()))
         return dict(zip(texts, found, strict=True))
+
+
+def _said_again(
+    reply: WholeReply | ReplyStream, texts: Mapping[int, str], first: Mapping[int, str]
+) -> UpstreamText | None:
+    """Return the text of another attempt; None if it is none in the place of the first one."""
+    index = next(iter(first))
+    if reply.calling or reply.unreadable(index) or texts.keys() - {index}:
+        return None
+    return UpstreamText(texts.get(index, ""), index in reply.cut_off)
 
 
 async def _until(work: asyncio.Task[Any], *, apart: bool) -> AsyncIterator[bytes]:

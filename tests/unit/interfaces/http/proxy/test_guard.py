@@ -272,6 +272,29 @@ def test_a_streamed_choice_without_a_readable_index_goes_with_the_withheld_ones(
     assert b'"reason":"unreadable_reply"' in back.content
 
 
+@pytest.mark.parametrize(
+    "second",
+    [
+        chat({"content": RIGHT, "audio": {"transcript": WRONG}}),
+        chat({"content": RIGHT}, {"content": "It has six lanes, again."}),
+        events(delta(content=RIGHT), b"{broken: six lanes"),
+        events(
+            delta(content=RIGHT), {"choices": [{"index": 1, "delta": {"content": "six lanes"}}]}
+        ),
+    ],
+)
+def test_another_attempt_that_cannot_be_read_is_none(
+    start: Start, second: bytes | list[bytes]
+) -> None:
+    streamed = isinstance(second, list)
+    first = events(delta(content=WRONG)) if streamed else chat({"content": WRONG})
+    url = start(Upstream([first, second]), on_failure="retry", on_unverified="block")
+    back = post(url, stream=streamed, veridical={"report": False})
+    assert b'"action":"flagged"' in back.content
+    assert b'"reason":"generate_error: UpstreamError"' in back.content
+    assert RIGHT.encode() not in back.content
+
+
 @pytest.mark.parametrize("on_failure", ["flag", "block"])
 def test_a_stream_that_fails_shows_its_text_only_without_the_guard(
     start: Start, on_failure: str
