@@ -168,12 +168,14 @@ class ChatReplyStream:
     ) -> bytes:
         """Return an event of the proxy: more text for choices, and the verdict if there is one.
 
-        There is always a choice in it: clients look at the first one without asking.
+        With `finish` it is all that comes of these choices, and says their role. There is always a
+        choice in it: clients look at the first one without asking.
         """
+        role = {} if finish is None else {"role": "assistant"}
         choices = [
             {
                 "index": index,
-                "delta": {"content": text} if text else {},
+                "delta": role | ({"content": text} if text else {}),
                 "logprobs": None,
                 "finish_reason": finish,
             }

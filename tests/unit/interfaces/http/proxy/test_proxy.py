@@ -537,6 +537,15 @@ def test_a_stream_that_is_blocked_never_shows_its_text(start: Start) -> None:
     assert heard(chunks)[0].startswith("This answer was withheld")
 
 
+def test_a_streamed_choice_says_its_role_once_withheld_or_not(start: Start) -> None:
+    for text in (RIGHT, WRONG):
+        sent = [chunk({"role": "assistant", "content": ""}), *stream(text)]
+        chunks = list(ask(start(Upstream([sent]), on_failure="block"), stream=True))
+        assert [one.choices[0].delta.role for one in chunks if one.choices[0].delta.role] == [
+            "assistant"
+        ]
+
+
 def test_of_several_streamed_choices_only_the_blocked_one_is_withheld(start: Start) -> None:
     both = {"id": "c1", "choices": [{"index": n, "delta": {"content": "!"}} for n in range(2)]}
     pieces = [
