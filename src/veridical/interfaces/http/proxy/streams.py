@@ -201,7 +201,7 @@ def _index(choice: object, number: int) -> int | None:
 def _without(event: bytes, hidden: Collection[int]) -> bytes:
     """Return an event without these choices, and without any that may be one of them.
 
-    b"" if nothing is left, or it cannot be read.
+    b"" if nothing is left, or it cannot be read. The usage is left, with an empty choice.
     """
     data = data_of(event)
     chunk = read_data(data)
@@ -212,7 +212,11 @@ def _without(event: bytes, hidden: Collection[int]) -> bytes:
     left = [choice for number, choice in enumerate(choices) if _index(choice, number) not in gone]
     if len(left) == len(choices):
         return event
-    return b"data: " + dumped({**chunk, "choices": left}).encode() + b"\n\n" if left else b""
+    if not left and chunk.get("usage") is not None:
+        left = [{"index": next(iter(hidden)), "delta": {}, "logprobs": None, "finish_reason": None}]
+    # Infinite log-probabilities, which are no JSON, go on as they came.
+    shown = json.dumps({**chunk, "choices": left}, separators=(",", ":"))
+    return b"data: " + shown.encode() + b"\n\n" if left else b""
 
 
 @dataclass

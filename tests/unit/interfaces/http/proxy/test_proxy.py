@@ -566,6 +566,32 @@ def test_of_several_streamed_choices_only_the_blocked_one_is_withheld(start: Sta
     assert ends == {0: "length", 1: "content_filter"}
 
 
+@pytest.mark.parametrize("streamed", [stream(WRONG), stream(RIGHT)])
+def test_the_usage_of_a_stream_comes_withheld_or_not(start: Start, streamed: list[bytes]) -> None:
+    end = streamed[-2].replace(b', "choices"', b', "usage": {"total_tokens": 9}, "choices"')
+    url = start(Upstream([[*streamed[:-2], end, streamed[-1]]]), on_failure="block")
+    chunks = list(ask(url, stream=True))
+    assert [one.usage.total_tokens for one in chunks if one.usage] == [9]
+    assert all(one.choices for one in chunks)  # clients look at the first one without asking
+    (finish,) = {one.choices[0].finish_reason for one in chunks} - {None}
+    assert finish == ("content_filter" if streamed == stream(WRONG) else "stop")
+
+
+def test_a_log_probability_that_is_no_json_number_goes_on_beside_a_withheld_choice(
+    start: Start,
+) -> None:
+    choices = [
+        {"index": 0, "delta": {"content": WRONG}},
+        {"index": 1, "delta": {"content": RIGHT}, "logprobs": {"content": [float("-inf")]}},
+    ]
+    sent = b"data: " + json.dumps({"id": "c1", "choices": choices}).encode() + b"\n\n"
+    url = start(Upstream([[sent, b"data: [DONE]\n\n"]]), on_failure="block", report=False)
+    back = post(url, json.dumps({"messages": MESSAGES, "stream": True, "n": 2}).encode()).content
+    assert b'"logprobs":{"content":[-Infinity]}' in back
+    assert b"six" not in back
+    assert back.endswith(b"data: [DONE]\n\n")
+
+
 def test_a_stream_that_passes_the_block_is_what_the_upstream_said(start: Start) -> None:
     text, verdict = heard(ask(start(Upstream([stream(RIGHT)]), on_failure="block"), stream=True))
     assert (text, verdict["outcome"]) == (f"{RIGHT} ", "grounded")
