@@ -143,7 +143,7 @@ class _Proxy:
         self, request: Request, shape: Shape, asked: ProxyRequest, reply: UpstreamResponse
     ) -> Exchange:
         async def send_again(body: bytes) -> UpstreamResponse:
-            more = await self._send(request, body, shape.path, asked.model)
+            more = await self._send(request, body, shape.path, asked.model, again=True)
             if not more.is_success:
                 await more.aclose()
                 raise UpstreamError(502, "upstream_error", "the upstream refused another attempt")
@@ -164,13 +164,24 @@ class _Proxy:
         return await relayed(reply)
 
     async def _send(
-        self, request: Request, body: bytes, path: str, model: str | None = None
+        self,
+        request: Request,
+        body: bytes,
+        path: str,
+        model: str | None = None,
+        *,
+        again: bool = False,
     ) -> UpstreamResponse:
         forward = self.forward if isinstance(self.forward, bool) else self.forward(request)
+        headers = dict(request.headers)
+        if again:
+            # The client's key stands for its own body: with another one it would be refused, or
+            # answered with the first reply.
+            headers.pop("idempotency-key", None)
         return await self.upstream.send(
             request.method,
             _path(path, request),
-            request.headers,
+            headers,
             body,
             authorization=forward,
             model=model,

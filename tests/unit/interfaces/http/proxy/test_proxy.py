@@ -436,6 +436,16 @@ def test_only_known_headers_go_on(start: Start) -> None:
     assert not {"cookie", "forwarded"} & seen.keys()
 
 
+@pytest.mark.parametrize("said", [reply, stream])
+def test_an_idempotency_key_goes_with_the_body_that_it_was_made_for(
+    start: Start, said: Callable[[str], Any]
+) -> None:
+    upstream = Upstream([said(WRONG), said(RIGHT)])
+    body = json.dumps({"messages": MESSAGES, "stream": said is stream}).encode()
+    post(start(upstream, on_failure="retry"), body, **{"idempotency-key": "k1"})
+    assert [seen.get("idempotency-key") for seen in upstream.seen] == ["k1", None]
+
+
 def test_headers_that_are_not_ascii_go_on_and_come_back_byte_for_byte(start: Start) -> None:
     city = "\u6771\u4eac".encode()
     upstream = Upstream([reply(RIGHT)], headers={"openai-organization": city.decode("latin-1")})
