@@ -29,6 +29,7 @@ from veridical.interfaces.http.proxy.streams import (
     EventSplitter,
     data_of,
     error_event,
+    joined,
     read_data,
 )
 
@@ -305,7 +306,7 @@ class ResponseTranscript:
     def whole(self) -> dict[int, str]:
         """Return the text of the answer, if there is one."""
         texts = ("".join(parts) for parts in self.texts.values())
-        return {ONLY: "".join(texts)} if self.texts else {}
+        return {ONLY: joined(texts)} if self.texts else {}
 
     def ends(self, data: bytes) -> bool:
         """Return whether the data are of the event that ends the stream."""

@@ -62,6 +62,11 @@ def read_data(data: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+def joined(pieces: Iterable[str]) -> str:
+    """Return the text of pieces; a character whose halves came in two of them is one again."""
+    return "".join(pieces).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 class ReplyStream(Protocol):
     """State of a stream: its texts so far, and the events that end it.
 
@@ -139,7 +144,7 @@ class ChatReplyStream:
 
     def whole(self) -> dict[int, str]:
         """Return the texts."""
-        return {index: "".join(parts) for index, parts in self.texts.items()}
+        return {index: joined(parts) for index, parts in self.texts.items()}
 
     def ends(self, data: bytes) -> bool:
         """Return whether the data are of the event that ends the stream."""

@@ -372,6 +372,13 @@ def test_a_response_with_a_part_that_is_no_text_is_withheld_under_the_guard(
         assert b'"reason":"unreadable_reply"' in back.content
 
 
+def test_a_character_in_halves_is_no_reason_to_withhold_a_stream(start: Start) -> None:
+    sent = events(delta(content="The bridge opened in 1998 \ud83d"), delta(content="\ude00."))
+    back = post(start(Upstream([sent]), on_failure="block"), stream=True)
+    assert b"".join(sent[:2]) in back.content
+    assert b'"outcome":"grounded"' in back.content
+
+
 # --- the request's own key --------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ import httpx2
 
 from _upstream import Upstream
 from veridical.interfaces.http.proxy import exchange
+from veridical.interfaces.http.proxy.responses import ResponseTranscript
 from veridical.interfaces.http.proxy.streams import (
     BufferedStream,
     ChatReplyStream,
@@ -73,6 +74,26 @@ def test_texts_are_put_together_by_choice() -> None:
     heard.note(b'{"choices": [], "usage": {}}')
     assert heard.whole() == {0: "AB", 1: "X"}
     assert heard.head == {"id": "i", "model": "m"}
+
+
+@pytest.mark.parametrize(
+    ("pieces", "text"),
+    [
+        (["Yes \ud83d", "\ude00."], "Yes \U0001f600."),
+        (["\ud83d", "", "\ude00\ud83d", "\ude00"], "\U0001f600\U0001f600"),
+        (["\ufeffYes \ude00", "\ud83d."], "\ufeffYes \ude00\ud83d."),
+    ],
+)
+def test_the_halves_of_a_character_come_together_where_they_are_one(
+    pieces: list[str], text: str
+) -> None:
+    chat, response = ChatReplyStream(), ResponseTranscript()
+    for piece in pieces:
+        choice = {"index": 0, "delta": {"content": piece}}
+        chat.note(json.dumps({"choices": [choice]}).encode())
+        delta = {"type": "response.output_text.delta", "item_id": "m", "delta": piece}
+        response.note(json.dumps(delta).encode())
+    assert chat.whole() == response.whole() == {0: text}
 
 
 @settings(max_examples=50)
