@@ -9,6 +9,7 @@ from veridical.pipeline.claims.lexicon import (
     AUXILIARIES,
     DETERMINERS,
     FINITE,
+    INTRANSITIVE_PAST,
     PAST,
     PREPOSITIONS,
     PRESENT,
@@ -34,7 +35,7 @@ _NOUN_LIKE = word_set(
     "accounts appeals attracts calls causes claims controls covers displays exports features finds"
     " flows follows forms hosts houses imports increases leads leaves lists lives looks"
     " measures means moves needs notes offers plays ranks reaches reports returns rises runs shares"
-    " shows starts states stays supports takes turns uses works yields estimates retries"
+    " shows spreads starts states stays supports takes turns uses works yields estimates retries"
 )
 # Endings of nouns that have no plural in mind: "Smoking causes cancer", "Key causes explained".
 _MASS_NOUN = re.compile(r"(?:.ing|[ts]ion|ism|ity|ness|ment|ance|ence|ine|cohol|acco|ise)$")
@@ -128,10 +129,24 @@ def announces_only(lead_in: str) -> bool:
     return not asserts(head + _ANNOUNCES.sub("", tail))
 
 
-def has_main_verb(text: str) -> bool:
-    """Return whether a listed verb follows a word and does not look like a noun or a participle."""
+def has_main_verb(text: str, *, participles: bool = True) -> bool:
+    """Return whether a listed verb follows a word and does not look like a noun or a participle.
+
+    Without `participles`, a form that may be one counts only before an object: `found no effect`.
+    """
     found = words(text)
-    return any(_is_verb(found, index) for index in range(1, len(found)))
+    return any(
+        _is_verb(found, index) and (participles or not _may_be_participle(found, index))
+        for index in range(1, len(found))
+    )
+
+
+def _may_be_participle(found: list[str], index: int) -> bool:
+    word = found[index].lower()
+    after = found[index + 1].lower() if index + 1 < len(found) else ""
+    has_object = after in DETERMINERS or after[:1].isdigit()
+    is_past = word in AMBIGUOUS_PAST or is_regular_past(word)
+    return is_past and word not in INTRANSITIVE_PAST and not has_object
 
 
 def _is_verb(found: list[str], index: int) -> bool:

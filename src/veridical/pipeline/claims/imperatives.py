@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+from veridical.pipeline.claims.headings import has_main_verb
 from veridical.pipeline.claims.lexicon import (
     AMBIGUOUS_PAST,
     AUXILIARIES,
     DETERMINERS,
     FINITE,
     PREPOSITIONS,
+    RELATIVES,
+    SUBORDINATORS,
     has_finite_verb,
     word_set,
 )
@@ -28,7 +31,7 @@ _VERBS = word_set(
     " refer regenerate register remember remind remove rename repeat replace report require"
     " reset resolve restart retrieve return reveal review rewrite save scroll see seek select"
     " send serve share show simplify solve specify start stay stir store submit subtract suppose"
-    " swap switch take talk tap tell think try turn type understand uninstall unplug unzip"
+    " swap switch take talk tap tell think try turn understand uninstall unplug unzip"
     " update upgrade upload use utilize validate verify visit wait wash watch wear write"
 )
 # Base forms that are nouns or adjectives as often.
@@ -38,10 +41,18 @@ _NOUN_VERBS = word_set(
     " highlight leave limit link list load lock log mark match measure name note order pack pass"
     " pay plan play plug plot point post print process prompt query raise record release rest"
     " ring run scan schedule search set ship sign sort split step stick stop study support"
-    " target test touch trace track train travel treat trust view visit vote walk warm water"
+    " target test touch trace track train travel treat trust type view visit vote walk warm water"
     " weigh work wrap"
 )
-_OBJECTS = word_set("sure it them that me us up out off down with")
+# Those of the first list that are nouns where a preposition follows: "Use in pregnancy".
+_NOUNS = _NOUN_VERBS | word_set(
+    "contact copy display download increase launch look move practice report return review share"
+    " show start stay switch talk turn update upgrade upload use watch wear"
+)
+_QUOTES = "`\"“'‘"
+_PARTICLES = word_set("up out off down")
+_PRONOUNS = word_set("sure it them that me us")
+_OBJECTS = _PRONOUNS | _PARTICLES | {"with"}
 
 _POLITE = re.compile(
     r"(?i:please|kindly|let us|make sure|be sure)\b|(?i:do not|don(?:'|’)t|let(?:'|’)s) [a-z]"
@@ -60,6 +71,9 @@ _LABEL = re.compile(r"[A-Z][\w /&-]{0,40}(?::| [–—-]) ")
 _FIRST = re.compile(
     r"[\"“'(]?(?P<verb>[A-Za-z]+)(?:[,:]|\s+(?P<next>\S+)|$|[.!])(?P<rest>.*)", re.DOTALL
 )
+# The end of a subject, or of a command: a comma, or the start of another clause.
+_OPENERS = SUBORDINATORS | RELATIVES | word_set("i you he she we they")
+_CLAUSE_END = re.compile(rf"[,;:]|\b(?:{'|'.join(sorted(_OPENERS))})\b", re.IGNORECASE)
 
 
 def is_instruction(text: str) -> bool:
@@ -73,10 +87,17 @@ def is_instruction(text: str) -> bool:
         return True
     label = _LABEL.match(body)
     match = _FIRST.match(body[label.end() :] if label else body)
-    # "Status: open" is no command, "Setup: open the box" is one.
-    if match is None or (label and match["next"] is None):
+    # "Access: read only" is no command, "Setup: open the box" is one.
+    if match is None or (label and not _is_object(match["next"])):
         return False
     return _is_imperative(match["verb"].lower(), match["next"], match["rest"])
+
+
+def _is_object(following: str | None) -> bool:
+    """Return whether a determiner, a pronoun or a quotation opens what the verb acts on."""
+    if following is None:
+        return False
+    return following[0] in _QUOTES or _bare(following) in DETERMINERS | _PRONOUNS
 
 
 def _is_imperative(verb: str, following: str | None, rest: str) -> bool:
@@ -84,13 +105,31 @@ def _is_imperative(verb: str, following: str | None, rest: str) -> bool:
         return False
     if following is None:
         return verb in _VERBS and not rest.strip(" .!")
-    word = following.strip("`\"'“”‘’*.,;:()!").lower()
-    # "Make is a tool", "Touch up was released", "Use of force": the verb is a name or a noun.
-    if word in FINITE | AMBIGUOUS_PAST | {"of"} or rest.partition(" ")[0] in AUXILIARIES:
+    word = _bare(following)
+    # "Make is a tool", "Use of force": the verb is a name or a noun.
+    if word in FINITE | AMBIGUOUS_PAST | {"of"} or _is_subject(verb, word, rest):
         return False
-    if word in DETERMINERS | _OBJECTS or following[0] in "`\"“'‘":
+    if word in DETERMINERS | _OBJECTS or following[0] in _QUOTES:
         return True
     has_verb = has_finite_verb(f"{verb} {word} {rest}")
     if verb in _NOUN_VERBS:
-        return following[0].isdigit() and not has_verb
+        # "Type 2 diabetes" is a kind of it.
+        return following[0].isdigit() and verb != "type" and not has_verb
     return word in PREPOSITIONS or word.endswith("ly") or not has_verb
+
+
+def _is_subject(verb: str, word: str, rest: str) -> bool:
+    """Return whether a noun opens the sentence: `Set up costs were $500`, `Use in infants is rare`.
+
+    "Water that is hot" is one as well, but "Ensure that is so" is none.
+    """
+    if word == "that":
+        return verb in _NOUN_VERBS and rest.strip().partition(" ")[0] in AUXILIARIES
+    if verb not in _NOUNS or word not in PREPOSITIONS | _PARTICLES:
+        return False
+    clause = _CLAUSE_END.split(f"{verb} {word}{rest}", maxsplit=1)[0]
+    return has_main_verb(clause, participles=False)
+
+
+def _bare(word: str) -> str:
+    return word.strip("`\"'“”‘’*.,;:()!").lower()

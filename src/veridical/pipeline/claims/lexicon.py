@@ -30,9 +30,9 @@ PRESENT = word_set(
     " proves provides publishes raises ranks reaches receives recommends reduces refers reflects"
     " relies remains replaces reports represents requires resides responds returns reveals rises"
     " runs says seems sells sends serves shares shows signifies sits speaks specializes spends"
-    " stands starts states stays stores suggests supports surrounds takes teaches tells tends"
-    " threatens treats turns uses varies wants weighs wins works writes yields retries validates"
-    " accepts rejects"
+    " spreads stands starts states stays stores suggests supports surrounds takes teaches tells"
+    " tends threatens treats turns uses varies wants weighs wins works writes yields retries"
+    " validates accepts rejects"
 )
 # Past forms that differ from the participle.
 PAST = word_set(
