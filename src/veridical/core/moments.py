@@ -83,11 +83,16 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _FOUR_DIGITS = re.compile(r"[12]\d{3}")
+# Looked at only: "to" behind a year leads to the next one.
+_YEAR_ENDS = r"(?!\w|['’]s\b|[.,:]\d|\s*%|\s*[°$€£])(?=\s+(?P<noun>[a-z]+)|)"
 _YEAR_ALONE = re.compile(
     r"(?<![\w.-])(?:in|since|until|till|by|from|during|before|after|of|early|late|mid|year|and|to|fy"
-    rf"|fiscal|around|through|summer|winter|spring|autumn|fall|end)[\s-]+{_YEAR}"
-    r"(?!\w|['’]s\b|[.,:]\d|\s*%|\s*[°$€£])(?:\s+(?P<noun>[a-z]+))?",
+    rf"|fiscal|around|through|summer|winter|spring|autumn|fall|end)[\s-]+{_YEAR}" + _YEAR_ENDS,
     re.IGNORECASE,
+)
+# The other year is found by its "and": a count has a noun, "between 1200 and 1500 people".
+_YEAR_FROM = re.compile(
+    rf"\bbetween\s+{_YEAR}\s+and\s+(?:1[0-9]\d{{2}}|20\d{{2}}|2100){_YEAR_ENDS}", re.IGNORECASE
 )
 _AFTER_YEAR = frozenset(
     """and or to by with when after before as the a an in on at of for from until because while
@@ -163,7 +168,7 @@ def _with_months(text: str) -> Iterator[Moment]:
 def _years(text: str) -> Iterator[Moment]:
     if _FOUR_DIGITS.search(text) is None:
         return
-    for match in _YEAR_ALONE.finditer(text):
+    for match in chain(_YEAR_ALONE.finditer(text), _YEAR_FROM.finditer(text)):
         if match["noun"] is None or match["noun"].lower() in _AFTER_YEAR:
             date = Date(int(match["year"]), None, None)
             yield Moment(match.start("year"), match.end("year"), "date", (date,))

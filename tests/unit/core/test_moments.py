@@ -47,6 +47,19 @@ def test_what_is_no_date_is_left(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    ["from 1995 to 2010.", "between 1995 and 2010", "in 1995 and 2010"],
+)
+def test_each_of_two_years_is_a_date(text: str) -> None:
+    assert dates(text) == {(Date(1995, None, None),), (Date(2010, None, None),)}
+
+
+@pytest.mark.parametrize("text", ["between 1200 and 1500 people", "between 1200 and 1500 %"])
+def test_what_counts_a_thing_is_no_year(text: str) -> None:
+    assert dates(text) == set()
+
+
+@pytest.mark.parametrize(
     ("text", "hour"),
     [
         ("14:00", 14),
