@@ -19,6 +19,14 @@ from veridical.pipeline.claims.lexicon import (
     word_set,
 )
 
+# "appears" of what comes into sight: "It appears twice", "The rash appears to the left".
+_IN_SIGHT = (
+    r"(?! (?:in|on|at|under|below|above|between|only|again|as(?! if\b| though\b)|\d+ times"
+    r"|once(?! again| more)|twice(?! as)"
+    r"|(?:every|each) (?:\w+ )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|time)"
+    r"|to (?:the|your|our|its|his|her) (?:\w+ )?"
+    r"(?:left|right|north|south|east|west|front|rear|side|naked eye))\b)"
+)
 # Case matters in the first: "May 5", "Theresa May" and "Might and Magic" are names.
 _HEDGE = re.compile(
     r"\bmay\b|(?<!\bthe )(?<!\bhis )(?<!\bher )(?<!\bits )(?<!\btheir )(?<!\bour )(?<!\bmilitary )"
@@ -26,8 +34,8 @@ _HEDGE = re.compile(
     r"|(?<!not )(?<!n't )(?<!n’t )\b(?i:possibly|perhaps|maybe|presumably|conceivably|supposedly)\b"
     r"|\bI (?:\w+ )?(?:think|believe|guess|suppose|assume|suspect|imagine)\b"
     r"|\b(?i:in my (?:opinion|view)|to my knowledge|as far as I know|if I (?:recall|remember))\b"
-    r"|\b(?i:it|there) (?:\w+ )?(?:seems?|appears?)\b(?! in\b| on\b| at\b)"
-    r"|\b(?:seems?|appears?) to\b|\bseems? (?:like|that|as if)\b"
+    rf"|\b(?i:it|there) (?:\w+ )?(?:seems?\b(?! in\b| on\b| at\b)|appears?\b{_IN_SIGHT})"
+    rf"|\b(?:seems?|appears?{_IN_SIGHT}) to\b|\bseems? (?:like|that|as if)\b"
     r"|\bcould (?:be|have been|potentially|well|also be)\b"
     r"|\b(?i:it is|it's|it’s) (?:\w+ )?(?:possible|conceivable|plausible) that\b"
     r"|\b(?i:it is|it's|it’s|it remains) "
@@ -56,9 +64,10 @@ _HINTS = (
 _REACH = 300
 _QUOTED = re.compile(r"\"[^\"]{0,400}\"|“[^”]{0,400}”|\([^()]{0,400}\)")
 _PERMISSION = re.compile(r"may (?:only\b|not (?!be\b|have\b)\w+|not be \w+(?:ed|en|n|t)\b)")
-# The verb that `may` governs, and the rest of its clause.
+# The verb that `may` governs, perhaps behind "on 30 days' notice", and the rest of its clause.
 _GOVERNED = re.compile(
-    r"may (?:(?:also|sometimes|occasionally|rarely|often|even|still|in turn) ){0,2}"
+    r"may(?:, [^,.;:!?]{1,80},)?"
+    r" (?:(?:also|sometimes|occasionally|rarely|often|even|still|in turn) ){0,2}"
     r"(?P<verb>(?!not\b)[a-z][a-z-]*)\b(?P<rest>[^.;:!?]{0,200})"
 )
 # "may be returned" is a permission, "may be caused" and "may be built by" are guesses.
@@ -66,7 +75,8 @@ _PASSIVE = re.compile(
     r" (?:also |freely |only )?(?P<participle>[a-z]+)\b(?! by\b| to (?:be|have)\b)"
 )
 _PARTICIPLES = AMBIGUOUS_PAST | word_set(
-    "taken given eaten driven written chosen drawn worn thrown withdrawn broken"
+    "taken given eaten driven written chosen drawn worn thrown withdrawn broken seen done shown"
+    " flown sung sought"
 )
 _RELATIONS = word_set(
     "caused related linked associated connected involved affected based biased inclined interested"

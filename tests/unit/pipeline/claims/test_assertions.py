@@ -213,6 +213,10 @@ def test_a_hedged_statement_is_excluded(text: str) -> None:
         "All three origins could be read at the third attempt.",
         "A deputy may be named for 60 days.",
         "The union counters that they might be worse off.",
+        "The explosion could be seen from 100 km away.",
+        "The test may be done at home.",
+        "The flag may be flown at half-mast.",
+        "Either party may, on 30 days' notice, terminate this agreement.",
     ],
 )
 def test_permission_ability_and_a_stated_risk_are_assertions(text: str) -> None:
@@ -222,7 +226,26 @@ def test_permission_ability_and_a_stated_risk_are_assertions(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "It appears every 76 years.",
+        "It appears as a white crystalline powder.",
+        "It appears twice in the text.",
+        "The rash appears to the left of the spine.",
+        "It appears to the left of the spine.",
+    ],
+)
+def test_what_comes_into_sight_is_an_assertion(text: str) -> None:
+    assert first(text).excluded is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "The leak may be due to rust.",
+        "It may, in some cases, be red.",
+        "It appears as if it rained.",
+        "It appears the dam broke.",
+        "It appears to be red.",
+        "It seems twice as big.",
         "It may be caused by rust.",
         "It may be related to the eagle.",
         "It may have been built in 1850.",
