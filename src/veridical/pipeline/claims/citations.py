@@ -13,6 +13,13 @@ from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
 from veridical.pipeline.claims.lexicon import has_any
+from veridical.pipeline.claims.literals import (
+    is_clause,
+    is_interval,
+    is_list,
+    is_spread,
+    is_subscript,
+)
 from veridical.pipeline.claims.superscripts import RAISED, is_citation, numbers
 
 if TYPE_CHECKING:
@@ -72,6 +79,7 @@ _NAMED_NUMBER = re.compile(
     r"\s*(?:sources?|refs?|references?|docs?|documents?)\s+#?(?=\w*\d)", re.IGNORECASE
 )
 _DIGITS = re.compile(r"\d+")
+_DASH = re.compile("[-–—]")
 _RANGE = re.compile(
     r"(?P<prefix>[A-Za-z]{0,10}[-_]?)(?P<low>\d{1,4})\s?[-–—]\s?\1(?P<high>\d{1,4})$"
 )
@@ -87,8 +95,11 @@ _ID = re.compile(
     r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
     r")(?:(?::|\#)L?\d+(?:[-–]L?\d+)?)?$"
 )
+# "12:34" is a time of day, unless sources are numbered like it.
 _PROSE = re.compile(
-    r"(?:and/or|s?he/s?he|his/her|him/her|n/a|w/o|(?:\w\.){2,}\w?|\w\.\w|COVID-\d+)$", re.IGNORECASE
+    r"(?:and/or|s?he/s?he|his/her|him/her|n/a|w/o|(?:\w\.){2,}\w?|\w\.\w|COVID-\d+"
+    r"|(?:[01]?\d|2[0-3]):[0-5]\d)$",
+    re.IGNORECASE,
 )
 _LOCATOR = re.compile(
     r"(?:pp?|lines?|ch|sec|section|para|chapter)\.?\s*\d+(?:[-–]\d+)?$", re.IGNORECASE
@@ -102,16 +113,6 @@ _LENS = re.compile(r"(?P<id>[^†]+)†(?P<name>.*)$")
 _GENERIC_ANCHOR = re.compile(
     r"(?:source|src|link|ref|reference|citation|cite|here)?s?$|.*†", re.IGNORECASE
 )
-# Context before a subscript, an interval or a list literal.
-_INDEXED = re.compile(
-    r"(?:\b(?:[a-zA-Z]|arr|array|list|vec|args|argv|data|items?|nums?|matrix|dict|tuple|str)"
-    r"|\w_\w*|[a-z][A-Z]\w*|\))\Z"
-)
-_LITERAL = re.compile(
-    r"(?:[=∈<>+*/(]|\b(?:interval|range|list|array|vector|tuple|set|returns?|equals?|is|are|be"
-    r"|between))\s*$"
-)
-_OPERATOR = re.compile(r"\s*=[^>]|\s*[+*/<^]\s*\w|\.\w|\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,8 @@ def _read(match: re.Match[str], text: str, known: Collection[str]) -> CitationMa
         case "lens":
             ids = _lens_ids(content, known)
         case "paren":
-            ids = _paren_ids(content, known)
+            before = text[max(0, match.start() - 1) : match.start()]
+            ids = [] if is_clause(content, before) else _paren_ids(content, known)
         case _:
             return None
     return CitationMark(span, tuple(CitationRef(each, span) for each in ids)) if ids else None
@@ -243,7 +245,7 @@ def _bracket_ids(
     if content.strip() in known or (f"[{content}]" in known and not content.isdecimal()):
         return [content.strip()]
     ids = _ids(content[_LEAD.match(content).end() :], known)  # type: ignore[union-attr]
-    if any(each in known for each in ids):
+    if any(each in known and not each.isdecimal() for each in ids):
         return ids
     if not ids and (named := _NAMED.match(content)):
         return _named_ids(content[named.end() :], known)
@@ -258,12 +260,16 @@ def _is_code_or_maths(
     if not ids or not numeric:
         return False
     before = text[max(0, match.start() - _REACH) : match.start()]
-    is_zero = "0" in ids and not (ids == ["0"] and ZERO_BASED in known)
-    if is_zero or _OPERATOR.match(text, match.end()):
+    several = len(ids) > 1
+    if several and is_interval(before):
         return True
-    if _INDEXED.search(before):
+    if any(each in known for each in ids):
+        return several and not all(each in known for each in ids) and is_list(before)
+    if "0" in ids and not (ids == ["0"] and ZERO_BASED in known):
         return True
-    return len(ids) > 1 and bool(_LITERAL.search(before))
+    if several and _DASH.search(match[0]) and is_spread(before, ids):
+        return True
+    return is_subscript(before, text, match.end()) or (several and is_list(before))
 
 
 def _ids(content: str, known: Collection[str]) -> list[str]:

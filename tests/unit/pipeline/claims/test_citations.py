@@ -114,6 +114,42 @@ def test_other_brackets_are_no_citations(words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "The median was 12 months (95% CI [10, 15]).",
+        "The median was 2 months (95% CI: [1, 3]).",
+        "Median age was 45 years [30–60].",
+        "The share was 45% [30-60].",
+        "Scores lie in [1, 10].",
+        "Article 6(1) GDPR lists six legal bases.",
+        "Section 3(2)(a) covers the rent.",
+        "The value of f(1) is 3.",
+        "The chief resigned [12:34].",
+    ],
+)
+def test_numbers_that_say_something_stay_in_the_claim(text: str) -> None:
+    (claim,) = extract_claims(text, ("1", "2", "3", "a")).claims
+    assert (claim.text, claim.citations) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("It fell in 1998 [4-6].", "1", ["4", "5", "6"]),
+        ("It is 2 years old [1-3].", "1", ["1", "2", "3"]),
+        ("It fell, as shown in [4, 5].", "1", ["4", "5"]),
+        ("It fell [12:34].", "12:35", ["12:34"]),
+        ("It fell in 1998 (1).", "1", ["1"]),
+        ("它在巴黎(1)。", "1", ["1"]),
+    ],
+)
+def test_numbers_behind_a_figure_may_be_citations(
+    text: str, known: str, expected: list[str]
+) -> None:
+    assert ids(text, known) == expected
+
+
+@pytest.mark.parametrize(
     ("mark", "known"),
     [("[note]", "note"), ("[annual report]", "annual report"), ("(S1)", "S1"), ("[0]", "0")],
 )
