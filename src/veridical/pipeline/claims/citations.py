@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING
 
 from veridical.core.types import CitationRef, Span
 from veridical.pipeline.claims.lexicon import has_any
-from veridical.pipeline.claims.literals import (
-    is_clause,
-    is_interval,
-    is_list,
-    is_spread,
-    is_subscript,
-)
+from veridical.pipeline.claims.literals import ZERO_BASED, are_literal, is_clause
 from veridical.pipeline.claims.superscripts import RAISED, is_citation, numbers
 
 if TYPE_CHECKING:
@@ -30,9 +24,6 @@ _REACH = 30
 _QUOTING = "`'\"*\\"
 _YEARS = range(1500, 2101)
 
-# Among the known ids: `[0]` is a citation here, because numbers are the ids of this answer.
-ZERO_BASED = "[0]"
-
 _CANDIDATE = re.compile(
     r"(?P<code>`[^`\n]{1,500}`)"
     r"|\\\[(?P<escaped>[^\[\]\\\s](?:[^\[\]\\]{0,300}[^\[\]\\\s])?)\\\]"
@@ -40,7 +31,7 @@ _CANDIDATE = re.compile(
     r"|\[(?P<anchor>\[?[^\[\]]{0,300}\]?)\]\([ \t]{0,99}<?"
     r"(?P<target>[^\s()<>]{0,2000}(?:\([^\s()]{0,200}\)[^\s()<>]{0,200}){0,3})>?"
     r"(?:\s{1,99}\"[^\"\n]{0,200}\")?[ \t]{0,99}\)"
-    r"|\[\^(?P<note>[^\[\]\s]{1,60})\]"
+    r"|\[\^(?P<note>[^\[\]\s]{1,60}?)\^?\]"
     r"|\[(?P<bracket>[^\[\]]{1,300})\]"
     r"|［(?P<wide>[^［］]{1,300})］"
     r"|【(?P<lens>[^【】]{1,200})】"
@@ -69,6 +60,7 @@ _EDITORIAL = re.compile(
 )
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 _ITEM = re.compile(r"[^,;|，；、]+")
+_AND = re.compile(r"(?:^|\s+)(?:and|&)\s+")
 _LEAD = re.compile(
     r"\s*(?:(?:sources?|refs?|references?|citations?|cited?|docs?|documents?|see|via|from|cf)\b"
     r"(?:\.?\s*[:#]\s*|\.?\s+))?",
@@ -79,7 +71,6 @@ _NAMED_NUMBER = re.compile(
     r"\s*(?:sources?|refs?|references?|docs?|documents?)\s+#?(?=\w*\d)", re.IGNORECASE
 )
 _DIGITS = re.compile(r"\d+")
-_DASH = re.compile("[-–—]")
 _RANGE = re.compile(
     r"(?P<prefix>[A-Za-z]{0,10}[-_]?)(?P<low>\d{1,4})\s?[-–—]\s?\1(?P<high>\d{1,4})$"
 )
@@ -244,32 +235,15 @@ def _bracket_ids(
 ) -> list[str]:
     if content.strip() in known or (f"[{content}]" in known and not content.isdecimal()):
         return [content.strip()]
+    listed = _all_known(content, known)
+    if not all(map(str.isdecimal, listed)):
+        return listed
     ids = _ids(content[_LEAD.match(content).end() :], known)  # type: ignore[union-attr]
     if any(each in known and not each.isdecimal() for each in ids):
         return ids
     if not ids and (named := _NAMED.match(content)):
         return _named_ids(content[named.end() :], known)
-    return [] if _is_code_or_maths(ids, text, match, known) else ids
-
-
-def _is_code_or_maths(
-    ids: list[str], text: str, match: re.Match[str], known: Collection[str]
-) -> bool:
-    """Return whether numbers in brackets are a subscript, an interval or a list literal."""
-    numeric = all(each.isdecimal() for each in ids)
-    if not ids or not numeric:
-        return False
-    before = text[max(0, match.start() - _REACH) : match.start()]
-    several = len(ids) > 1
-    if several and is_interval(before):
-        return True
-    if any(each in known for each in ids):
-        return several and not all(each in known for each in ids) and is_list(before)
-    if "0" in ids and not (ids == ["0"] and ZERO_BASED in known):
-        return True
-    if several and _DASH.search(match[0]) and is_spread(before, ids):
-        return True
-    return is_subscript(before, text, match.end()) or (several and is_list(before))
+    return [] if are_literal(ids, text, Span(*match.span()), known) else ids
 
 
 def _ids(content: str, known: Collection[str]) -> list[str]:
@@ -296,15 +270,39 @@ def _ids_of(item: str, known: Collection[str]) -> list[str]:
     return [titled["id"]] if titled and looks_like_id(titled["id"]) else []
 
 
+def _all_known(content: str, known: Collection[str]) -> list[str]:
+    """Return the items of a list, with `and` or without, if all of them are known ids."""
+    items = [each for item in _ITEM.findall(content) for each in _apart(item.strip(), known)]
+    return items if all(item in known for item in items) else []
+
+
 def _items(content: str, known: Collection[str]) -> Iterator[str]:
     for match in _ITEM.finditer(content):
         item = match[0].strip().strip(_QUOTING).strip()
         item = item if item in known else item.lstrip("^@#")
-        words = re.split(r"\s+(?:and|&)\s+|\s+", item)
+        parts = [_number(part, known) for part in _apart(item, known)]
+        words = item.split()
         if item not in known and len(words) > 1 and all(map(looks_like_id, words)):
             yield from words
-        elif item:
-            yield item
+        else:
+            yield from filter(None, parts)
+
+
+def _apart(item: str, known: Collection[str]) -> list[str]:
+    """Return the two of `1 and 2`, if each may be an id; else the item."""
+    if item in known:
+        return [item]
+    parts = [part for part in _AND.split(item) if part]
+    cited = (part in known or looks_like_id(_number(part, known)) for part in parts)
+    return parts if all(cited) else [item]
+
+
+def _number(item: str, known: Collection[str]) -> str:
+    """Return the number of a further `Source 2`, unless that is an id."""
+    if item in known or _is_sibling(item, known):
+        return item
+    named = _NAMED_NUMBER.match(item)
+    return item[named.end() :] if named else item
 
 
 def _expand(item: str) -> list[str] | None:
@@ -337,8 +335,8 @@ def _lens_ids(content: str, known: Collection[str]) -> list[str]:
 
 def _paren_ids(content: str, known: Collection[str]) -> list[str]:
     """Read `(source: x, y)`, `(Source 1)` and `(S1)`, the last only if S1, or an S2, is known."""
-    if content.strip() in known:
-        return [content.strip()]
+    if listed := _all_known(content, known):
+        return listed
     if named := _NAMED.match(content):
         return _named_ids(content[named.end() :], known)
     if number := _NAMED_NUMBER.match(content):
@@ -366,7 +364,11 @@ def _series(source_id: str) -> str:
 
 
 def _named_ids(content: str, known: Collection[str]) -> list[str]:
-    items = [item.strip().strip("`'\"") for item in _ITEM.findall(content)]
+    items = [
+        part
+        for item in _ITEM.findall(content)
+        for part in _apart(item.strip().strip("`'\""), known)
+    ]
     expanded: list[str] = []
     for item in items:
         expanded.extend([item] if item in known else _expand(item) or [item])

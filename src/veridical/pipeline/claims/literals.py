@@ -6,8 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
+    from veridical.core.types import Span
+
+# Among the known ids: `[0]` is a citation here, because numbers are the ids of this answer.
+ZERO_BASED = "[0]"
+
+_REACH = 30
+_DASH = re.compile("[-–—]")
 # Text before a subscript, an interval or a list literal.
 _INDEXED = re.compile(
     r"(?:\b(?:[a-zA-Z]|arr|array|list|vec|args|argv|data|items?|nums?|matrix|dict|tuple|str)"
@@ -24,23 +31,26 @@ _OPERATOR = re.compile(r"\s*=[^>]|\s*[+*/<^]\s*\w|\.\w|\(")
 _FIGURE = re.compile(r"(?<![\d.,])(?P<figure>\d+(?:\.\d+)?)(?:\s?(?:%|°[CF]|[^\W\d_]+))?\s*\Z")
 
 
-def is_subscript(before: str, text: str, end: int) -> bool:
-    """Return whether what stands around a bracket with a number makes it code: `arr[1]`."""
-    return bool(_OPERATOR.match(text, end) or _INDEXED.search(before))
+def are_literal(ids: Sequence[str], text: str, span: Span, known: Collection[str]) -> bool:
+    """Return whether numbers in the brackets at `span` are a subscript, an interval or a list."""
+    if not ids or not all(each.isdecimal() for each in ids):
+        return False
+    before = text[max(0, span.start - _REACH) : span.start]
+    several = len(ids) > 1
+    if several and _INTERVAL.search(before):
+        return True
+    is_list = several and bool(_LITERAL.search(before))
+    if any(each in known for each in ids):
+        return is_list and not all(each in known for each in ids)
+    if "0" in ids and not (list(ids) == ["0"] and ZERO_BASED in known):
+        return True
+    if several and _DASH.search(span.of(text)) and _is_spread(before, ids):
+        return True
+    return is_list or bool(_OPERATOR.match(text, span.end) or _INDEXED.search(before))
 
 
-def is_list(before: str) -> bool:
-    """Return whether numbers in brackets behind some words are values: `a range of [1, 2]`."""
-    return bool(_LITERAL.search(before))
-
-
-def is_interval(before: str) -> bool:
-    """Return whether numbers in brackets behind some words can only be values: `95% CI [1, 2]`."""
-    return bool(_INTERVAL.search(before))
-
-
-def is_spread(before: str, numbers: Sequence[str]) -> bool:
-    """Return whether a range of numbers in brackets holds the figure before it."""
+def _is_spread(before: str, numbers: Sequence[str]) -> bool:
+    """Return whether a range of numbers holds the figure before it."""
     found = _FIGURE.search(before)
     return bool(found) and int(numbers[0]) <= float(found["figure"]) <= int(numbers[-1])  # type: ignore[index]
 

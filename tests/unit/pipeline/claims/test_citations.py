@@ -41,6 +41,14 @@ def ids(text: str, *known: str) -> list[str]:
         ("([1], [2])", ["1", "2"]),
         ("[^1]", ["1"]),
         ("[^note]", ["note"]),
+        ("[^1^]", ["1"]),
+        ("(sources: 1 and 2)", ["1", "2"]),
+        ("(sources: 1, 2, and 3)", ["1", "2", "3"]),
+        ("(source: a.md and b.md)", ["a.md", "b.md"]),
+        ("(source: Smith and Sons)", ["Smith and Sons"]),
+        ("[Source 1, Source 2]", ["1", "2"]),
+        ("[Source 1 and Source 2]", ["1", "2"]),
+        ("(Source 1, Source 2)", ["1", "2"]),
         ("【1】", ["1"]),
         ("【4:0†source】", ["4:0"]),
         ("【4:0†doc.md】", ["doc.md"]),
@@ -155,6 +163,20 @@ def test_numbers_behind_a_figure_may_be_citations(
 )
 def test_a_known_id_is_a_citation_whatever_its_look(mark: str, known: str) -> None:
     assert ids(f"It rained {mark}.", known) == [known]
+
+
+@pytest.mark.parametrize(
+    ("mark", "first", "second"),
+    [
+        ("[Doc A; Doc B]", "Doc A", "Doc B"),
+        ("[Doc A and Doc B]", "Doc A", "Doc B"),
+        ("(Doc A & Doc B)", "Doc A", "Doc B"),
+        ("[Source 1, Source 2]", "Source 1", "Source 2"),
+        ("(Source 1 and Source 2)", "Source 1", "Source 2"),
+    ],
+)
+def test_each_of_several_known_ids_is_a_citation(mark: str, first: str, second: str) -> None:
+    assert ids(f"It rained {mark}.", first, second) == [first, second]
 
 
 @pytest.mark.parametrize(
