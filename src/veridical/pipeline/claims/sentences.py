@@ -15,6 +15,7 @@ from veridical.core.types import ClaimKind, Span
 from veridical.pipeline.claims.blocks import parse_blocks
 from veridical.pipeline.claims.citations import find_marks
 from veridical.pipeline.claims.endings import missed_ends
+from veridical.pipeline.claims.lexicon import FINITE, PREPOSITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,6 +38,10 @@ _SPACE = re.compile(r"\s")
 _CONFIDENCE = re.compile(r"[(\[]\s*confidence\b[^()\[\]]{0,40}[)\]]", re.IGNORECASE)
 _AFTER_END = re.compile(r"[.!?…。！？][\"'”’»)*_]{0,3}\s*$")
 _SPEECH_END = re.compile(r"[!?….,][\"”’»』」]$")
+# "Yahoo!" is a name if the sentence goes on with its verb or a preposition.
+_NAME_END = re.compile(r"(?<!\w)[A-Z]\w*!$")
+_LOWER_WORD = re.compile(r"[a-z]+\b")
+_GOES_ON = FINITE | PREPOSITIONS
 _OPENING = {"“": "”", "«": "»", "「": "」", "『": "』", "„": "“", "(": ")", "（": "）"}
 _DELIMITER = re.compile('["“”«»「」『』„()（）]')
 
@@ -164,7 +169,7 @@ def _boundaries(masked: str) -> list[int]:
         while index < len(protected) and protected[index].end <= cut:
             index += 1
         inside = index < len(protected) and protected[index].start < cut
-        if not inside and not _speech_goes_on(masked, cut):
+        if not inside and not _goes_on(masked, cut):
             kept.append(cut)
     return kept
 
@@ -209,11 +214,15 @@ def _opens(masked: str, at: int, mark: str) -> bool:
     return mark == '"' and not (before.isalnum() or before in ".,!?") and not after.isspace()
 
 
-def _speech_goes_on(masked: str, cut: int) -> bool:
-    """Return whether `"Really?" he asked` or `"Go." — Ann` goes on after the quotation mark."""
+def _goes_on(masked: str, cut: int) -> bool:
+    """Return whether `"Really?" he asked`, `"Go." — Ann` or `Yahoo! was founded` goes on."""
+    before = masked[max(0, cut - 40) : cut].rstrip()
     after = masked[cut : cut + 40].lstrip()
+    word = _LOWER_WORD.match(after)
+    if word and word[0] in _GOES_ON and _NAME_END.search(before):
+        return True
     continues = after[:1].islower() or after[:1] in {"—", "–"}
-    return continues and bool(_SPEECH_END.search(masked[max(0, cut - 40) : cut].rstrip()))
+    return continues and bool(_SPEECH_END.search(before))
 
 
 def _spans(prose: str, cuts: list[int], offset: int) -> list[Span]:

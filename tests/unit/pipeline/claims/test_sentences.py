@@ -27,6 +27,8 @@ def test_the_splitter_fits_its_port() -> None:
         "It was 5 ft. 6 in. tall.",
         "On May 5 J. Smith arrived.",
         "It is 3 m. wide.",
+        "Yahoo! was founded in 1994 by Jerry Yang.",
+        "He works at Yahoo! in the city.",
     ],
 )
 def test_one_sentence_stays_whole(sentence: str) -> None:
@@ -48,6 +50,8 @@ def test_one_sentence_stays_whole(sentence: str) -> None:
         ("Great! 🎉 Now go.", 2),
         ("She lost 4 kg. Dr. Ames was there.", ["She lost 4 kg.", "Dr. Ames was there."]),
         ("It took 3 h. We left.", 2),
+        ("Great! it works.", 2),
+        ("Is it Paris? is it Rome?", 2),
         ("It is 5 ft. Bob left.", 2),
         ("It lasted ten min. Bob left.", 2),
         ("It ran 3,5 km. [1] Bob left.", 2),
