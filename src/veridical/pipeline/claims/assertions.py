@@ -8,12 +8,19 @@ from veridical.core.types import Exclusion
 from veridical.pipeline.claims.headings import announces_only
 from veridical.pipeline.claims.hedges import is_hedged
 from veridical.pipeline.claims.imperatives import is_instruction
-from veridical.pipeline.claims.lexicon import has_finite_verb, words
+from veridical.pipeline.claims.lexicon import AUXILIARIES, has_finite_verb, word_set, words
 from veridical.pipeline.claims.references import is_reference
 
 _CLOSING = "\"'”’»)]*"
 # The assertion is that someone asked.
 _QUOTED_QUESTION = re.compile(r"\w[^\"“]*[\"“][^\"”]{1,400}\?[\"”]$")
+# A title behind a statement: "He wrote the book What Is Life?"
+_TITLE = re.compile(
+    r"\s(?:['‘](?:[^'‘’?]|\b['’]\b){1,200}\?['’]"
+    r"|(?:What|Who|Whose|Which|Where|When|Why|How|Is|Are|Do|Does|Did|Can|Will)"
+    r" [A-Z][\w'’-]*(?: [A-Z][\w'’-]*| (?:an?|the|of|in|to|and|for|with|my|your|it)\b){0,12}\?)$"
+)
+_ASKS = word_set("what who whom whose which where when why how")
 _OPEN_QUESTION = re.compile(
     r"(?:what|who|where|when|why|how|which)(?: \w+)? "
     r"(?:is|are|was|were|do|does|did|can|should|would)"
@@ -131,7 +138,19 @@ def _behind_greeting(greeting: str) -> str:
 def _is_question(text: str) -> bool:
     if _QUOTED_QUESTION.match(text):
         return False
-    return _ends_as_question(text) or bool(_OPEN_QUESTION.match(text))
+    if _ends_as_question(text):
+        return not _ends_in_a_title(text)
+    return bool(_OPEN_QUESTION.match(text))
+
+
+def _ends_in_a_title(text: str) -> bool:
+    """Return whether only the title or quotation at the end of a statement is a question."""
+    title = _TITLE.search(text)
+    if title is None:
+        return False
+    before = text[: title.start()]
+    found = [word.lower() for word in words(before)]
+    return has_finite_verb(before) and found[0] not in AUXILIARIES and _ASKS.isdisjoint(found)
 
 
 def _ends_as_question(text: str) -> bool:

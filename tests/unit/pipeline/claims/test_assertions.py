@@ -44,6 +44,9 @@ def first(text: str) -> Claim:
         "Smith said that it might rain.",
         "The device uses a chip that might fail.",
         "What is needed is a plan.",
+        "He starred in 'Whose Line Is It Anyway?'",
+        "He wrote the book *What Is Life?*",
+        "She played in ‘What’s My Line?’",
         "It was possible to see the tower.",
         "The device has three modes:",
     ],
@@ -61,6 +64,10 @@ def test_an_assertion_is_to_be_verified(text: str) -> None:
         "本当？",
         "هل هذا صحيح؟",
         '"Is it?"',
+        "Did he star in 'Whose Line Is It Anyway?'",
+        "Have you read *What Is Life?*",
+        "But **why was it built?**",
+        "'Is it red?'",
     ],
 )
 def test_a_question_is_excluded(text: str) -> None:
