@@ -66,10 +66,13 @@ _REACH = 300
 
 
 _KEY_VALUE = re.compile(r"(?P<key>[^\W\d_][^:;.!?]{0,60}):\s+(?P<value>\S.*)$")
-# Labels that number a part of a text rather than naming a property: "Part 2: Methods".
+# Labels that number a part of a text, "Part 2: Methods", or address one, "Tip for cooks: ...",
+# rather than naming a property, "Unit price: $5".
 _STRUCTURAL = re.compile(
     r"(?:step|part|chapter|section|phase|stage|figure|fig|table|appendix|option|example|case|lesson"
-    r"|unit|module|topic|question|point|day|week|tip|note|q|problem|task|exercise|method|reason)\b",
+    r"|unit|module|topic|question|point|day|week|tip|note|q|problem|task|exercise|method|reason)\b"
+    r"(?:\s*$|\s*[^\w\s]|\s+(?:\d|(?:[a-z]|[ivx]+|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|for|to|on|about|from)\b))",
     re.IGNORECASE,
 )
 # Words of titles: a title with one names a section and states nothing.

@@ -75,6 +75,23 @@ def test_a_title_is_excluded(text: str) -> None:
     assert first(text).excluded is Exclusion.HEADING
 
 
+@pytest.mark.parametrize(
+    ("title", "why"),
+    [
+        ("Unit price: $12.50", None),
+        ("Case number: 12", None),
+        ("Unit 3: 5 cells", Exclusion.HEADING),
+        ("Case two: 5 cells", Exclusion.HEADING),
+        ("Tip for cooks: 5 eggs", Exclusion.HEADING),
+        ("Tip: 5 eggs", Exclusion.HEADING),
+    ],
+)
+def test_a_property_has_a_value_and_a_numbered_part_has_none(
+    title: str, why: Exclusion | None
+) -> None:
+    assert extract_claims(f"It is old.\n\n**{title}**\n\nIt fell.").claims[1].excluded is why
+
+
 def test_a_bold_line_that_opens_the_answer_to_a_question_is_what_it_says() -> None:
     answer = "**Paris**\n\nIt is old.\n\n**Rome**"
 
