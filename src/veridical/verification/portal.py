@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -26,7 +28,8 @@ class Portal:
     Any thread may call. The thread of the loop starts with the first call and ends with `close`; a
     call after that starts another one. A close waits `CLOSE_S` for calls under way, then cancels
     them: their callers get `concurrent.futures.CancelledError`. One that cannot be cancelled, as it
-    blocks the loop, is left behind in its thread, which does not keep the process alive.
+    blocks the loop, is left behind in its thread, which does not keep the process alive. A portal
+    that is open when the process ends is closed then, as on Ctrl-C: calls are not waited for.
     """
 
     def __init__(self) -> None:
@@ -46,6 +49,7 @@ class Portal:
     ) -> None:
         with self._lock:
             stack, self._stack, self._started = self._stack, ExitStack(), None
+            _open.discard(self)
             calls = frozenset(self._calls)
         # Without the lock: a call under way may need it. On Ctrl-C nobody waits.
         late = wait(calls, CLOSE_S if kind is None else 0.0).not_done
@@ -55,7 +59,11 @@ class Portal:
         for call in late:
             call.cancel()
         ending = Thread(target=stack.__exit__, args=(kind, error, traceback), daemon=True)
-        ending.start()
+        try:
+            ending.start()
+        except RuntimeError:  # from Python 3.12 on, no thread starts while the process ends
+            stack.__exit__(kind, error, traceback)
+            return
         ending.join(CLOSE_S)
 
     def run(self, call: Callable[[], Awaitable[T]]) -> T:
@@ -84,4 +92,15 @@ class Portal:
         with self._lock:
             if self._started is None:
                 self._started = self._stack.enter_context(start_blocking_portal())
+                _open.add(self)
             return self._started
+
+
+_open: WeakSet[Portal] = WeakSet()
+
+
+@atexit.register
+def _leave() -> None:
+    """Close the open portals: later the interpreter would wait for threads that run no more."""
+    for portal in list(_open):
+        portal.__exit__(SystemExit, SystemExit(), None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncGenerator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 
 import anyio
+import pytest
 
 from veridical.verification.portal import Portal
 
@@ -73,3 +76,29 @@ def test_an_interrupt_cancels_the_calls_under_way() -> None:
 
     with ThreadPoolExecutor() as pool:
         assert isinstance(interrupt(pool).exception(20.0), CancelledError)
+
+
+@pytest.mark.parametrize("calls", ["portal.run(own)", "Thread(target=call, daemon=True).start()"])
+def test_a_program_that_leaves_its_portal_open_ends(calls: str) -> None:
+    code = (
+        "import anyio\n"
+        "from concurrent.futures import CancelledError\n"
+        "from contextlib import suppress\n"
+        "from threading import Event, Thread\n"
+        "from veridical.verification.portal import Portal\n"
+        "portal, begun = Portal(), Event()\n"
+        "async def own():\n"
+        "    begun.set()\n"
+        "async def forever():\n"
+        "    begun.set()\n"
+        "    await anyio.sleep_forever()\n"
+        "def call():\n"
+        "    with suppress(CancelledError):\n"
+        "        portal.run(forever)\n"
+        f"{calls}\n"
+        "begun.wait()\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stderr == ""
