@@ -11,7 +11,7 @@ from veridical.core.guidance import guidance
 from veridical.core.policy import Policy
 from veridical.errors import ConfigurationError
 from veridical.orchestrator.annotation import annotate
-from veridical.orchestrator.calls import Allowance, call
+from veridical.orchestrator.calls import Allowance, apart, call
 from veridical.orchestrator.checkpoint import Checkpoint, CheckpointInput, Checks
 from veridical.orchestrator.config import VerificationConfig
 from veridical.orchestrator.generation import Draft, Generate, as_generate, draft
@@ -244,7 +244,7 @@ class _Run:
         if ask is None or report is None:
             return _Decision(FailureChoice.FLAG)
         try:
-            reply = await call(ask, report)
+            reply = await apart(call(ask, report))
         except Exception as error:  # noqa: BLE001 -- a failing callback must not cost the answer
             failure = ProcessingFailure(FailureKind.ASK_ERROR, type(error).__name__)
             return _Decision(FailureChoice.FLAG, failure=failure)

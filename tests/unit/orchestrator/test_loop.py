@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from asyncio import CancelledError
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -171,7 +172,7 @@ def ask_with(
     async def ask(report: object) -> object:
         seen.append(report)
         reply = replies[len(seen) - 1]
-        if isinstance(reply, Exception):
+        if isinstance(reply, BaseException):
             raise reply
         return reply
 
@@ -209,6 +210,7 @@ def test_a_callback_that_accepts_a_later_attempt_gets_that_one(bridge: ModuleTyp
         (FailureChoice.FLAG, None),
         ("flag", None),
         (RuntimeError("no"), ProcessingFailure(FailureKind.ASK_ERROR, "RuntimeError")),
+        (CancelledError(), ProcessingFailure(FailureKind.ASK_ERROR, "_CancelledItselfError")),
         (None, ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (NoneType)")),
         ([], ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (list)")),
         ("maybe", ProcessingFailure(FailureKind.ASK_ERROR, "an unknown reply (str)")),
@@ -557,10 +559,8 @@ def test_a_verifier_that_fails_leaves_the_answer_as_it_is(
 
 @pytest.mark.spec("SPEC-08.43")
 def test_a_verifier_that_ends_in_a_cancellation_of_its_own_is_a_failure(bridge: ModuleType) -> None:
-    import asyncio
-
     script = bridge.Script([bridge.WRONG])
-    answer = bridge.process(Orchestrator(script, Broken(asyncio.CancelledError())))
+    answer = bridge.process(Orchestrator(script, Broken(CancelledError())))
     assert answer.text == bridge.WRONG
     assert answer.failure.kind is FailureKind.VERIFIER_ERROR
 
