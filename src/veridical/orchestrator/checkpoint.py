@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from veridical.core.assessment import Assessment, Outcome
 from veridical.core.measurements import Unmeasured, UnmeasuredReason
 from veridical.core.verdicts import Note, Status
-from veridical.orchestrator.calls import call
+from veridical.orchestrator.calls import call, is_async
 from veridical.orchestrator.results import (
     Attempt,
     FailureKind,
@@ -20,7 +22,7 @@ from veridical.orchestrator.results import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from veridical import Report
     from veridical.core.policy import Policy
@@ -69,7 +71,8 @@ class Checkpoint:
         self._config = config
         self._policy = config.to_policy(policy)
         self._limit = max_concurrent_checks
-        self._running = 0
+        self._running: Counter[object] = Counter()
+        self._lock = Lock()
 
     async def examine(self, attempt: Attempt, case: CheckpointInput) -> Attempt:
         """Return the attempt with its report, or with the reason for its absence.
@@ -98,7 +101,7 @@ class Checkpoint:
             UnverifiedReason.DISABLED: first and not self._config.enabled,
             UnverifiedReason.TOO_SHORT: first and self._is_short(text) and not case.wanted,
             UnverifiedReason.NO_EVIDENCE: first and not case.sources,
-            UnverifiedReason.LOAD: first and self._running >= self._limit,
+            UnverifiedReason.LOAD: first and len(self._running) >= self._limit,
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -106,26 +109,48 @@ class Checkpoint:
         return self._config.skip_short and len(text) < MIN_CHARACTERS
 
     async def _check(self, attempt: Attempt, case: CheckpointInput, policy: Policy) -> Attempt:
-        started = perf_counter()
-        self._running += 1
+        started, check = perf_counter(), object()
         try:
-            report = await case.allowance.spend(self._report(attempt.text, case, policy))
+            with self._counted(check):
+                report = await case.allowance.spend(self._report(check, attempt.text, case, policy))
         except TimeoutError:
             return _failed(attempt, FailureKind.TIMEOUT, "", started)
         except Exception as error:  # noqa: BLE001 -- a failing verifier must not cost the answer
             # Only the name: the message may quote the answer.
             return _failed(attempt, FailureKind.VERIFIER_ERROR, type(error).__name__, started)
-        finally:
-            self._running -= 1
         return _examined(attempt, report, started)
 
-    async def _report(self, text: str, case: CheckpointInput, policy: Policy) -> Report:
+    @contextmanager
+    def _counted(self, check: object) -> Iterator[None]:
+        """Count a check as running until the last of its parts ends: wait, task and thread.
+
+        Past the deadline nobody waits for the other two any more, but they may still go on.
+        """
+        with self._lock:
+            self._running[check] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running[check] -= 1
+                if not self._running[check]:
+                    del self._running[check]
+
+    async def _report(
+        self, check: object, text: str, case: CheckpointInput, policy: Policy
+    ) -> Report:
         if self._verifier is None:
             msg = "there is no verifier"
             raise TypeError(msg)
-        found: Report | None = await call(
-            self._verifier.check, text, case.sources, case.question, policy=policy
-        )
+        function = self._verifier.check
+        with self._counted(check):
+            found: Report | None = await call(
+                function if is_async(function) else self._counted(check)(function),
+                text,
+                case.sources,
+                case.question,
+                policy=policy,
+            )
         if not isinstance(found, Assessment):
             msg = "what the verifier returned is no report"
             raise TypeError(msg)

@@ -566,10 +566,13 @@ def test_a_verifier_that_ends_in_a_cancellation_of_its_own_is_a_failure(bridge: 
 
 
 class Hanging:
-    """Verifier that never returns and ignores cancellation."""
+    """Verifier that returns only when it is released, and ignores cancellation."""
 
     def __init__(self) -> None:
         self.released = False
+
+    def release(self) -> None:
+        self.released = True
 
     async def check(self, *_: object, **__: object) -> None:
         while not self.released:
@@ -577,6 +580,19 @@ class Hanging:
                 await anyio.sleep(0.02)
             except BaseException:  # noqa: BLE001, S112 -- that is the point
                 continue
+
+
+class Blocking:
+    """Verifier that blocks its thread until it is released."""
+
+    def __init__(self) -> None:
+        self._released = threading.Event()
+
+    def release(self) -> None:
+        self._released.set()
+
+    def check(self, *_: object, **__: object) -> None:
+        self._released.wait(20)
 
 
 @pytest.mark.spec("SPEC-08.43")
@@ -591,7 +607,7 @@ def test_a_verifier_that_hangs_holds_nobody_up(bridge: ModuleType, on_failure: o
         started = time.perf_counter()
         answer = await orchestrator.process("What?", bridge.SOURCES)
         took_s = time.perf_counter() - started
-        hanging.released = True  # or the event loop could not close
+        hanging.release()  # or the event loop could not close
         return answer, took_s
 
     answer, took_s = anyio.run(run)
@@ -601,22 +617,44 @@ def test_a_verifier_that_hangs_holds_nobody_up(bridge: ModuleType, on_failure: o
 
 @pytest.mark.spec("SPEC-08.43")
 def test_a_blocking_verifier_holds_nobody_up(bridge: ModuleType) -> None:
-    stop = threading.Event()
-
-    class Blocking:
-        def check(self, *_: object, **__: object) -> None:
-            stop.wait(20)
-
-    orchestrator = Orchestrator(bridge.Script([bridge.WRONG]), Blocking(), deadline_s=0.1)
+    blocking = Blocking()
+    orchestrator = Orchestrator(bridge.Script([bridge.WRONG]), blocking, deadline_s=0.1)
 
     async def run() -> ProcessedAnswer:
         try:
             return await orchestrator.process("What?", bridge.SOURCES)
         finally:
-            stop.set()
+            blocking.release()
 
     answer = anyio.run(run)
     assert (answer.text, answer.failure) == (bridge.WRONG, ProcessingFailure(FailureKind.TIMEOUT))
+
+
+@pytest.mark.spec("SPEC-08.39")
+@pytest.mark.parametrize("kind", [Hanging, Blocking])
+def test_a_check_that_nobody_waits_for_counts_as_running_until_it_ends(
+    bridge: ModuleType, kind: type[Hanging | Blocking]
+) -> None:
+    verifier = kind()
+    orchestrator = Orchestrator(
+        lambda *_, **__: bridge.WRONG, verifier, deadline_s=0.1, max_concurrent_checks=1
+    )
+
+    async def ask() -> ProcessedAnswer:
+        return await orchestrator.process("What?", bridge.SOURCES)
+
+    async def run() -> tuple[ProcessedAnswer, ProcessedAnswer]:
+        try:
+            first, second = await ask(), await ask()
+        finally:
+            verifier.release()
+        while (await ask()).skipped:
+            pass
+        return first, second
+
+    first, second = anyio.run(run)
+    assert first.failure == ProcessingFailure(FailureKind.TIMEOUT)
+    assert second.skipped is UnverifiedReason.LOAD
 
 
 @pytest.mark.spec("SPEC-08.43")
