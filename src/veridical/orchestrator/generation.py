@@ -94,11 +94,11 @@ def _name(source: str) -> str:
     return " ".join(disarmed(fold(source)).split())
 
 
-async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> Draft:
-    """Return the text generated for a prompt; an exception of `generate` passes through.
+async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> Draft | Unmeasured:
+    """Return the text generated for a prompt, or the failure of a text model to answer.
 
-    `BackendError` if a text model could not answer, `TextError` if the result is not text. None is
-    an empty text.
+    An exception of `generate` passes through; `TextError` if the result is not text. None is an
+    empty text.
     """
     started = perf_counter()
     function: Callable[..., object] = generate  # a user-supplied function may return anything
@@ -107,13 +107,18 @@ async def draft(generate: Generate, prompt: str, context: Mapping[str, str]) -> 
     match written:
         case Generated(text=str()):
             return _from_generated(written, latency_ms)
-        case Unmeasured(reason=reason):
-            msg = f"the text model gave no answer ({reason.value})"
-            raise BackendError(msg, hint="Look at the model, or at its settings")
+        case Unmeasured():
+            return written
         case None | str():
             return Draft(written or "", Spent(None, None, latency_ms))
     msg = f"an answer must be text, not {type(written).__name__}"
     raise TextError(msg, hint="Return a str or a Generated from `generate`")
+
+
+def no_answer(failure: Unmeasured) -> BackendError:
+    """Return the error that stands for the failure of a text model."""
+    msg = f"the text model gave no answer ({failure.reason.value})"
+    return BackendError(msg, hint="Look at the model, or at its settings")
 
 
 def _from_generated(written: Generated, latency_ms: float) -> Draft:

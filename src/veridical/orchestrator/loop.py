@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 from uuid import uuid4
 
 from veridical.core.guidance import guidance
+from veridical.core.measurements import UNKNOWN, Unmeasured, taken
 from veridical.core.policy import Policy
-from veridical.errors import ConfigurationError
+from veridical.errors import BackendError, ConfigurationError
 from veridical.orchestrator.annotation import annotate
 from veridical.orchestrator.calls import Allowance, apart, call
 from veridical.orchestrator.checkpoint import Checkpoint, CheckpointInput, Checks
 from veridical.orchestrator.config import VerificationConfig
-from veridical.orchestrator.generation import Draft, Generate, as_generate, draft
+from veridical.orchestrator.generation import Draft, Generate, as_generate, draft, no_answer
 from veridical.orchestrator.results import (
     Action,
     Attempt,
@@ -174,6 +175,7 @@ class _Run:
         self._context = context
         self._started = perf_counter()
         self._allowance = Allowance(setup.deadline_s)
+        self._lost = Spent()
         self._record = Recorder(setup.trajectory, uuid4().hex[:12])
         self._case = CheckpointInput(
             {key: text for key, text in context.items() if not _blank(text)},
@@ -185,10 +187,10 @@ class _Run:
     async def answer(self) -> ProcessedAnswer:
         self._record.started(self._query, self._context, self._config)
         try:
-            found = await self._draft(self._query)
+            found = await self._first()
         except Exception as error:
             failure = ProcessingFailure(FailureKind.GENERATE_ERROR, type(error).__name__)
-            self._record.not_attempted(1, failure, self._elapsed_ms)
+            self._record.not_attempted(1, failure, Spent(None, None, self._elapsed_ms))
             self._record.broke_off(failure, self._elapsed_ms)
             raise
         self._record.attempted(1, self._query, found)
@@ -214,7 +216,13 @@ class _Run:
                 return self._settled(attempts, decision)
             attempts.append(again)
 
-    async def _draft(self, prompt: str) -> Draft:
+    async def _first(self) -> Draft:
+        found = await self._draft(self._query)
+        if isinstance(found, Unmeasured):
+            raise no_answer(found)
+        return found
+
+    async def _draft(self, prompt: str) -> Draft | Unmeasured:
         return await draft(self._setup.generate, prompt, self._context)
 
     async def _examine(self, attempt: Attempt) -> Attempt:
@@ -264,7 +272,7 @@ class _Run:
         latest, number = attempts[-1], len(attempts) + 1
         found = guidance(latest.report.to_correct) if latest.report else None
         prompt = f"{self._query}\n\n{found}" if found else self._query
-        started = perf_counter()
+        started, took = perf_counter(), UNKNOWN
         try:
             written = await self._allowance.spend(self._draft(prompt))
         except TimeoutError:
@@ -272,10 +280,14 @@ class _Run:
         except Exception as error:  # noqa: BLE001 -- there is an answer already
             failure = ProcessingFailure(FailureKind.GENERATE_ERROR, type(error).__name__)
         else:
-            self._record.attempted(number, prompt, written)
-            attempt = Attempt(number, written.text, written.spent, cut_off=written.cut_off)
-            return await self._compared(attempt, attempts)
-        self._record.not_attempted(number, failure, (perf_counter() - started) * 1000)
+            if isinstance(written, Draft):
+                self._record.attempted(number, prompt, written)
+                attempt = Attempt(number, written.text, written.spent, cut_off=written.cut_off)
+                return await self._compared(attempt, attempts)
+            failure = ProcessingFailure(FailureKind.GENERATE_ERROR, BackendError.__name__)
+            took = taken(written)
+        self._lost = Spent(took.cost_usd, took.tokens, (perf_counter() - started) * 1000)
+        self._record.not_attempted(number, failure, self._lost)
         return failure
 
     async def _compared(self, attempt: Attempt, before: list[Attempt]) -> Attempt:
@@ -302,6 +314,7 @@ class _Run:
             self._elapsed_ms,
             guidance(best.report.to_correct) if best.verified and best.report else None,
             decision.failure or best.failure or attempts[-1].failure,
+            self._lost,
         )
 
     def _untouched(self, first: Attempt, detail: str) -> ProcessedAnswer:

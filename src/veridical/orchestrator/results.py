@@ -150,7 +150,7 @@ class ProcessedAnswer:
     `original` is the best attempt as it was generated, `report` its verification. `guidance` are
     the corrections to make in it, for the model (None if nothing fails by the policy's `fail_on`).
     `generation` and `verification` are sums over all attempts, `latency_ms` is the time from
-    question to answer.
+    question to answer. `lost` is the cost of a retry that gave no text, and so is no attempt.
     """
 
     text: str = field(repr=False)
@@ -160,6 +160,7 @@ class ProcessedAnswer:
     latency_ms: float
     guidance: str | None = field(default=None, repr=False)
     failure: ProcessingFailure | None = None
+    lost: Spent = Spent()
 
     @property
     def original(self) -> str:
@@ -188,8 +189,8 @@ class ProcessedAnswer:
 
     @property
     def generation(self) -> Spent:
-        """Cost of generation, all attempts together."""
-        return sum((attempt.generation for attempt in self.attempts), Spent())
+        """Cost of generation, all attempts together, and a retry that gave no text."""
+        return sum((attempt.generation for attempt in self.attempts), self.lost)
 
     @property
     def verification(self) -> Spent:

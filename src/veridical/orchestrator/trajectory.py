@@ -120,15 +120,15 @@ class Recorder:
             },
         )
 
-    def not_attempted(self, number: int, failure: ProcessingFailure, latency_ms: float) -> None:
+    def not_attempted(self, number: int, failure: ProcessingFailure, spent: Spent) -> None:
         """Record that no text was generated."""
-        unknown = ("model", "prompt_tokens", "output_tokens", "cut_off", "cost_usd", "tokens")
+        unknown = ("model", "prompt_tokens", "output_tokens", "cut_off")
         self._send(
             "attempt",
             lambda: {
                 "attempt": number,
                 **dict.fromkeys(unknown),
-                "latency_ms": printing.number(latency_ms, _DECIMALS),
+                **_spent(spent),
                 "failure": _failure(failure),
             },
         )

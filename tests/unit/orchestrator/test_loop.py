@@ -16,9 +16,11 @@ import pytest
 from veridical import Policy
 from veridical.core.assessment import Outcome
 from veridical.core.measurements import (
+    BilledFailure,
     Generated,
     Measurement,
     Query,
+    Taken,
     TextRequest,
     Unmeasured,
     UnmeasuredReason,
@@ -704,6 +706,40 @@ def test_a_retry_that_hangs_keeps_the_attempt_before(bridge: ModuleType) -> None
     answer = bridge.process(orchestrator)
     assert (answer.original, answer.action) == (bridge.WRONG, Action.FLAGGED)
     assert answer.failure == ProcessingFailure(FailureKind.TIMEOUT, "generate")
+
+
+MALFORMED = Unmeasured(UnmeasuredReason.MALFORMED_REPLY)
+
+
+@pytest.mark.parametrize(
+    ("lost", "cost_usd", "tokens"),
+    [
+        (BilledFailure.of(MALFORMED, Taken(1000, 0.5)), 0.75, 1100),
+        (Unmeasured(UnmeasuredReason.RATE_LIMITED), 0.25, 100),
+        (MALFORMED, None, None),
+        (TimeoutError(), None, None),
+        (OSError("no network"), None, None),
+    ],
+)
+def test_a_retry_that_fails_costs_what_it_was_billed_or_an_unknown_sum(
+    bridge: ModuleType, lost: object, cost_usd: float | None, tokens: int | None
+) -> None:
+    events: list[dict[str, Any]] = []
+    first = Generated(bridge.WRONG, "m", prompt_tokens=90, output_tokens=10, cost_usd=0.25)
+    answer = bridge.process(
+        Orchestrator(
+            bridge.Script([first, lost]),
+            bridge.verifier(),
+            on_failure="retry",
+            config=FULL,
+            trajectory=events.append,
+        )
+    )
+    assert (answer.original, len(answer.attempts)) == (bridge.WRONG, 1)
+    assert (answer.generation.cost_usd, answer.generation.tokens) == (cost_usd, tokens)
+    assert events[-1]["generation"]["tokens"] == tokens
+    failed = next(event for event in events if event.get("attempt") == 2)
+    assert failed["tokens"] == (None if tokens is None else tokens - 100)
 
 
 def test_a_retry_that_could_not_be_verified_is_not_taken(bridge: ModuleType) -> None:
