@@ -1,7 +1,8 @@
 """Measures by repeated questions: evidence dependence, rewording and answer consistency.
 
 Text models and backends come through the ports. A failure of a model raises nothing: a
-measurement that failed is a value with its reason. `InputError` if a text cannot be read.
+measurement that failed is a value with its reason. Only a `VeridicalError` of a model, which
+cannot be used at all then, is raised on. `InputError` if a text cannot be read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from veridical.consistency.rewording import rewordings, same_facts
 from veridical.consistency.similarity import mean, semantic_similarity, vector_similarity
 from veridical.core.fencing import fenced
 from veridical.core.measurements import (
+    UNKNOWN,
     BilledFailure,
     Generated,
     Query,
@@ -29,7 +31,7 @@ from veridical.core.similarity import Consistency, Contradictions, Dependence, S
 from veridical.core.sources import as_sources
 from veridical.core.strict_json import parse_evidence_json
 from veridical.core.types import ensure_text
-from veridical.errors import ConfigurationError, EvidenceJSONError
+from veridical.errors import ConfigurationError, EvidenceJSONError, VeridicalError
 from veridical.pipeline.inference.wrappers.base import safe_estimate
 from veridical.pipeline.judgement.contradictions import (
     candidate_pairs,
@@ -81,7 +83,7 @@ async def answer_without_evidence(question: str, model: TextModel) -> Generated 
     An empty answer, or one that was cut off, is `Unmeasured`.
     """
     ensure_text(question, "the question")
-    return _whole(await model.generate(TextRequest(_ALONE, question, max_tokens=ANSWER_TOKENS)))
+    return _whole(await _reply(model, TextRequest(_ALONE, question, max_tokens=ANSWER_TOKENS)))
 
 
 async def answer_with_evidence(
@@ -96,7 +98,7 @@ async def answer_with_evidence(
     request = TextRequest(
         _ALONE + _WITH_EVIDENCE, f"{texts}\n\n{question}", max_tokens=ANSWER_TOKENS
     )
-    return _whole(await model.generate(request))
+    return _whole(await _reply(model, request))
 
 
 async def answer_from_sources(
@@ -106,7 +108,22 @@ async def answer_from_sources(
     ensure_text(question, "the question")
     texts = "\n\n".join(f"[{key}]\n{fenced(source.text)}" for key, source in sources.items())
     request = TextRequest(_FROM_SOURCES, f"{texts}\n\n{question}", max_tokens=max_tokens)
-    return await model.generate(request)
+    return await _reply(model, request)
+
+
+async def _reply(model: TextModel, request: TextRequest) -> Generated | Unmeasured:
+    """Return the model's reply, or its failure; an exception may quote the request."""
+    try:
+        reply = await model.generate(request)
+    except VeridicalError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a model's bug must not break the host
+        return _failed(type(error).__name__)
+    return reply if isinstance(reply, Generated | Unmeasured) else _failed("not a text")
+
+
+def _failed(detail: str) -> Unmeasured:
+    return BilledFailure.of(Unmeasured(UnmeasuredReason.BACKEND_ERROR, detail), UNKNOWN)
 
 
 def _whole(found: Generated | Unmeasured) -> Generated | Unmeasured:
@@ -241,7 +258,7 @@ class ConsistencyChecker:
             "additionalProperties": False,
         }
         user = f'{fenced(claim)}\n\nWrite it in {n} other ways: {{"rewordings": [...]}}'
-        found = _whole(await self.model.generate(TextRequest(_REWORD, user, schema, 512)))
+        found = _whole(await _reply(self.model, TextRequest(_REWORD, user, schema, 512)))
         parsed = found if isinstance(found, Unmeasured) else _parsed(found.text)
         return parsed, taken(found)
 

@@ -141,12 +141,11 @@ async def vector_similarity(a: str, b: str, model: EmbeddingModel) -> Similarity
     found = await _vectors([a, b], model)
     if isinstance(found, Unmeasured):
         return Similarity(value=None, reason=found.reason.value, taken=UNKNOWN)
-    one, other = found
-    lengths = math.hypot(*one) * math.hypot(*other)
-    if not lengths:
+    cosine = _cosine(found)
+    if cosine is None:
         return Similarity(value=None, reason=UnmeasuredReason.MALFORMED_REPLY.value, taken=UNKNOWN)
-    cosine = min(1.0, max(0.0, sum(map(mul, one, other)) / lengths))
-    return Similarity(value=cosine, taken=UNKNOWN)  # embedding models do not report it
+    # Embedding models do not report their usage.
+    return Similarity(value=min(1.0, max(0.0, cosine)), taken=UNKNOWN)
 
 
 async def _vectors(
@@ -158,9 +157,20 @@ async def _vectors(
         raise
     except Exception as error:  # noqa: BLE001 -- a model's bug must not break the host
         return Unmeasured(UnmeasuredReason.BACKEND_ERROR, type(error).__name__)
-    if not isinstance(found, Unmeasured) and len(found) != len(texts):
-        return Unmeasured(UnmeasuredReason.MALFORMED_REPLY, "wrong number of vectors")
     return found
+
+
+def _cosine(vectors: Sequence[Sequence[float]]) -> float | None:
+    """Return the cosine of two vectors of one length; None for anything else in their place."""
+    try:
+        one, other = vectors
+        lengths = math.hypot(*one) * math.hypot(*other)
+        cosine = sum(map(mul, one, other)) / lengths
+        comparable = len(one) == len(other)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
+    # A number that is not finite, or too large, makes one of the two so.
+    return cosine if comparable and math.isfinite(lengths) and math.isfinite(cosine) else None
 
 
 def _entailments(premise: str, hypothesis: str) -> list[tuple[str, list[str]]]:

@@ -16,6 +16,7 @@ from veridical.consistency.measures import (
     contradictions,
 )
 from veridical.core.measurements import (
+    UNKNOWN,
     BackendInfo,
     Generated,
     Measurement,
@@ -121,6 +122,22 @@ def test_a_failure_of_the_model_is_no_dependence_but_a_reason(
     )
     assert found.value is None
     assert found.reason == ("rate_limited" if reply is LOST else "malformed_reply")
+
+
+def broken(request: TextRequest) -> str:
+    raise RuntimeError(request.user)
+
+
+@pytest.mark.parametrize("answer", [broken, lambda _: 5])
+def test_a_model_that_breaks_is_a_reason_of_unknown_cost_and_no_exception(
+    answer: Callable[[TextRequest], str],
+) -> None:
+    asking = reasker(lambda _: fake_estimate(0.9), FakeTextModel(answer))
+    dependence = wait(lambda: asking.evidence_dependence("When?", "In 1998.", [SOURCE]))
+    consistency = wait(lambda: asking.consistency("The pump runs.", [SOURCE]))
+    for found in (dependence, consistency):
+        assert (found.value, found.reason) == (None, "backend_error")
+        assert found.taken == UNKNOWN
 
 
 @pytest.mark.spec("SPEC-16.04")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
@@ -219,6 +220,13 @@ def test_the_similarity_of_vectors_is_from_0_to_1_or_has_a_reason(
         (ZeroDivisionError(), "backend_error"),
         ([[1.0]], "malformed_reply"),
         ([[0.0], [1.0]], "malformed_reply"),
+        ([[math.nan, 1.0], [1.0, 1.0]], "malformed_reply"),
+        ([[math.inf], [1.0]], "malformed_reply"),
+        ([[1.3e308, 1.3e308], [0.1, 0.1]], "malformed_reply"),
+        ([[1.0, 0.0], [1.0, 0.0, 5.0]], "malformed_reply"),
+        ([["a"], ["b"]], "malformed_reply"),
+        ([None, None], "malformed_reply"),
+        (None, "malformed_reply"),
     ],
 )
 def test_a_model_without_usable_vectors_is_a_reason_and_no_exception(
