@@ -154,7 +154,7 @@ class IdentityProvider:
                 except IdentityProviderError:
                     if known is None or now - known.since >= STALE_S:
                         raise
-            if known is None:
+            if known is None or now - known.since >= STALE_S:
                 msg = "the identity provider does not answer"
                 raise IdentityProviderError(msg)
             return known

@@ -312,6 +312,29 @@ def test_known_keys_hold_while_the_provider_is_down(
     anyio.run(work)
 
 
+def test_known_keys_are_refused_after_a_day_between_two_attempts_too(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(oidc, "monotonic", lambda: clock[0])
+    day = oidc.STALE_S
+
+    async def work() -> None:
+        trusted = trusting(provider)
+        await trusted.key_of(provider.token())
+        provider.down = True
+        clock[0] = day - 1
+        await trusted.key_of(provider.token())
+        for clock[0] in (day + 1, day + 20, day + 21):  # the second is an attempt, the others none
+            with pytest.raises(oidc.IdentityProviderError):
+                await trusted.key_of(provider.token())
+        provider.down = False
+        clock[0] = day + 40
+        await trusted.key_of(provider.token())
+
+    anyio.run(work)
+
+
 def test_while_the_provider_is_down_at_first_keys_of_the_file_still_open(
     opened: Open, provider: Provider, tmp_path: Path
 ) -> None:
