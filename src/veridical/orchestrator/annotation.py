@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from veridical.core.guidance import PIECES, quoted
@@ -47,7 +48,8 @@ def annotate(report: Assessment) -> str:
         return text
     sure, unsure = _signs(text)
     marks = [f"[{sure if v.sure else unsure}{n}]" for n, v in enumerate(flagged, start=1)]
-    places = [_place(text, verdict) for verdict in flagged]
+    whole = _whole_spans(text)
+    places = [_place(text, verdict, whole) for verdict in flagged]
     marked = _insert(text, places, marks)
     phrases = phrases_for(text)
     legend = [
@@ -80,7 +82,7 @@ def _from_the_end(numbered: tuple[int, int | None]) -> tuple[int, int]:
     return (-1 if place is None else -place, -number)
 
 
-def _place(text: str, verdict: Verdict) -> int | None:
+def _place(text: str, verdict: Verdict, whole: Sequence[tuple[int, int]]) -> int | None:
     """Return where the mark of a claim goes; None if there is no place for it."""
     claim = verdict.claim
     if claim.kind is ClaimKind.CODE:
@@ -91,19 +93,21 @@ def _place(text: str, verdict: Verdict) -> int | None:
     if claim.kind in _ROW and row.endswith("|") and not row.endswith("\\|"):
         # Inside the last cell: behind its bar, a mark would be a cell of its own.
         return claim.span.start + len(row[:-1].rstrip())
-    return _after_markup(text, claim.span.end)
+    return _after_markup(text, claim.span.end, whole)
 
 
-def _after_markup(text: str, place: int) -> int:
-    """Return the first place from `place` on that is outside of any markup."""
+def _whole_spans(text: str) -> list[tuple[int, int]]:
+    """Return start and end of each markup that no mark may split, in order."""
+    return [found.span() for found in _WHOLE.finditer(text)]
+
+
+def _after_markup(text: str, place: int, whole: Sequence[tuple[int, int]]) -> int:
+    """Return the first place from `place` on that is outside of any markup of its line."""
     closing = _CLOSING.match(text, place)
     place = closing.end() if closing else place
-    start = max(text.rfind("\n", 0, place), 0)
-    for whole in _WHOLE.finditer(text, start):
-        if whole.start() >= place:
-            break
-        place = max(place, whole.end())
-    return place
+    # The spans do not overlap: only the last one before the place can reach beyond it.
+    before = bisect_left(whole, (place,)) - 1
+    return max(place, whole[before][1]) if before >= 0 else place
 
 
 def _fitted(mark: str, text: str, place: int) -> str:

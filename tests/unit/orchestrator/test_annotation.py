@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from veridical import Report
 from veridical.core.measurements import Query
 from veridical.core.verdicts import Certainty
-from veridical.orchestrator import annotate
-from veridical.orchestrator.annotation import _insert, _signs
+from veridical.orchestrator import annotate, annotation
+from veridical.orchestrator.annotation import _after_markup, _insert, _signs, _whole_spans
 from veridical.testing import fake_estimate
 
 pytestmark = pytest.mark.spec("SPEC-16.23")
@@ -170,6 +170,59 @@ def test_marks_change_no_code_point(text: str, data: st.DataObject) -> None:
     assert bare.replace(" ", "") == text.replace(" ", "")
     found = re.findall(marks_of(text), marked)
     assert sorted(map(int, found)) == [n for n, at in enumerate(places, 1) if at is not None]
+
+
+def after_markup_of_the_line(text: str, place: int) -> int:
+    """Return the place of a mark by looking at all markup of its line."""
+    closing = annotation._CLOSING.match(text, place)
+    place = closing.end() if closing else place
+    line = text.rfind("\n", 0, place) + 1
+    for whole in annotation._WHOLE.finditer(text, line):
+        if whole.start() >= place:
+            break
+        place = max(place, whole.end())
+    return place
+
+
+pieces = st.sampled_from(
+    [
+        "`a`",
+        "``b`",
+        "[a](b)",
+        "![a]",
+        "(c)",
+        "<b>",
+        "https://a.b/c",
+        "`",
+        "[",
+        "<",
+        "\n",
+        "``",
+        " x",
+    ]
+)
+
+
+@given(st.lists(pieces | texts, max_size=12).map("".join), st.data())
+def test_a_mark_stands_where_the_markup_of_its_line_has_it(text: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(text)))
+    assert _after_markup(text, place, _whole_spans(text)) == after_markup_of_the_line(text, place)
+
+
+def test_markup_is_looked_for_once_however_many_claims_are_flagged(
+    bridge: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched = []
+
+    def counted(text: str) -> list[tuple[int, int]]:
+        searched.append(text)
+        return _whole_spans(text)
+
+    monkeypatch.setattr(annotation, "_whole_spans", counted)
+    report = against(bridge, "It never opened in `1998`. It never sank. It never had lanes.")
+    assert len(report.to_mark) == 3
+    annotate(report)
+    assert searched == [report.answer]
 
 
 @given(st.lists(st.sampled_from(MARKDOWN.split("\n")) | texts, min_size=1, max_size=8))

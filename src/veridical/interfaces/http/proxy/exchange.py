@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fastapi import Response
@@ -30,6 +31,7 @@ from veridical.interfaces.http.proxy.responses import (
 from veridical.interfaces.http.proxy.streams import BufferedStream, ChatReplyStream, error_event
 from veridical.interfaces.http.proxy.upstream import UpstreamError, returned
 from veridical.telemetry import Generation, Telemetry, evaluating
+from veridical.verification.worker_threads import in_worker_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -116,7 +118,8 @@ class Exchange:
         best = attempts[next(iter(judged.values())).number - 1]
         settling = self._settled(judged, found)
         headers = returned(reply.headers) | settling.headers
-        return Response(best.changed(settling), reply.status_code, headers)
+        written = await in_worker_thread(partial(best.changed, settling))  # an answer may be long
+        return Response(written, reply.status_code, headers)
 
     def _unreadable(self, body: bytes, reply: UpstreamResponse) -> Response:
         """Return a reply of another shape as it came, or an error in its place."""

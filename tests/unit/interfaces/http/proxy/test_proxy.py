@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -20,10 +21,12 @@ import openai
 
 from _upstream import Upstream
 from veridical import Verifier
+from veridical.core.assessment import Assessment
 from veridical.core.measurements import Measurement, Query, Unmeasured, UnmeasuredReason
 from veridical.errors import ConfigurationError
-from veridical.interfaces.http.proxy import build_proxy_router
+from veridical.interfaces.http.proxy import build_proxy_router, checking
 from veridical.interfaces.http.proxy.checking import MOST_CHARACTERS
+from veridical.orchestrator import annotate
 from veridical.settings.service_blocks import ProxySettings
 from veridical.testing import FakeBackend, fake_estimate
 
@@ -115,6 +118,25 @@ def heard(chunks: Value) -> tuple[str, Any]:
 
 
 # --- a reply in one piece --------------------------------------------------------------------
+
+
+def test_marks_are_set_beside_the_event_loop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside: list[bool] = []
+
+    def watched(report: Assessment) -> str:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            beside.append(True)
+        else:
+            beside.append(False)
+        return annotate(report)
+
+    monkeypatch.setattr(checking, "annotate", watched)
+    found = ask(start(Upstream([reply(WRONG)]), on_failure="flag"))
+    assert "[!1]" in found.choices[0].message.content
+    assert beside
+    assert all(beside)
 
 
 @pytest.mark.spec("SPEC-08.19")
