@@ -21,7 +21,8 @@ VeridicalError                  base class of all of them
 └── FlaggedError                raised only by `Report.raise_for_flagged`
 
 Messages carry ids, counts, offsets and types, never text of an answer, a claim or a source.
-Every error has a `hint`: one sentence with the remedy.
+Every error has a `hint`: one sentence with the remedy. Services answer with `unquoted`, which has
+the numbers of sources and steps in place of the ids.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ if TYPE_CHECKING:
 
 
 class VeridicalError(Exception):
-    """Base class of all errors of this package; `hint` is the remedy in one sentence."""
+    """Base class of all errors of this package; `hint` is the remedy in one sentence.
+
+    `unquoted` is the message without names of the caller's own, such as the ids of sources.
+    """
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
+        self.message = self.unquoted = message
         self.hint = hint
 
     def __str__(self) -> str:

@@ -68,10 +68,12 @@ def test_an_error_without_a_hint_is_its_message(kind: type[VeridicalError]) -> N
 def test_a_copy_of_an_error_equals_it(kind: type[VeridicalError], duplicate: object) -> None:
     assert callable(duplicate)
     error = kind("message", hint="hint")
+    error.unquoted = "without ids"
     error.add_note("note")
     twin = duplicate(error)
     assert type(twin) is kind
     assert (twin.message, twin.hint, str(twin)) == ("message", "hint", "message. hint")
+    assert twin.unquoted == "without ids"
     assert twin.__notes__ == ["note"]
 
 

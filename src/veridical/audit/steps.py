@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from veridical.audit.values import Cited, StepCitation
-from veridical.core.sources import as_sources
+from veridical.core.sources import as_sources, new_source, placed
 from veridical.core.types import Source, ensure_text
 from veridical.errors import InputError, SourceError
 from veridical.traces import values
@@ -171,11 +171,13 @@ def parse_step(step: object, number: int) -> Step:
     if cites is not None and not _is_ids(cites):
         msg = f"the cites of step {number} must be a list of ids"
         raise InputError(msg, hint=SHAPE)
+    with placed(f"step {number}"):
+        context = _context(step.get("context"), str(step_id))
     return Step(
         str(step_id),
         step["claim"],
         None if cites is None else tuple(cites),
-        _context(step.get("context"), str(step_id)),
+        context,
         confidence=_confidence(step.get("confidence"), number),
     )
 
@@ -197,10 +199,10 @@ def _context(context: object, step_id: str) -> tuple[Source, ...]:
     if context is None:
         return ()
     if isinstance(context, str):
-        return (Source(f"{step_id}.context", context),)
+        return (new_source(1, f"{step_id}.context", context),)
     if isinstance(context, list | tuple):  # by number, texts of different steps would be the same
         named = (
-            Source(f"{step_id}.context{number}", text) if isinstance(text, str) else text
+            {"id": f"{step_id}.context{number}", "text": text} if isinstance(text, str) else text
             for number, text in enumerate(context, start=1)
         )
         return tuple(as_sources(named).values())
@@ -216,7 +218,11 @@ def refuse_duplicates(steps: Sequence[Step], sources: Iterable[str]) -> None:
         more = f" and {len(twice) - _IDS_SHOWN} more" if len(twice) > _IDS_SHOWN else ""
         shown = ", ".join(map(repr, twice[:_IDS_SHOWN])) + more
         msg = f"these ids of steps and sources come twice: {shown}"
-        raise SourceError(msg, hint="Give every step and every source an id of its own")
+        error = SourceError(msg, hint="Give every step and every source an id of its own")
+        numbers = [str(number) for number, step in enumerate(steps, start=1) if counts[step.id] > 1]
+        places = f": see the steps numbered {', '.join(numbers[:_IDS_SHOWN])}" if numbers else ""
+        error.unquoted = f"ids of steps and sources come twice ({len(twice)} in all){places}"
+        raise error
 
 
 # --- citations -------------------------------------------------------------------------------

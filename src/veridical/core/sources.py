@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from veridical.core.types import Source
-from veridical.errors import SourceError
+from veridical.errors import InputError, SourceError
 
 SourceLike: TypeAlias = Source | str | Mapping[str, Any]
 Sources: TypeAlias = Mapping[str, str] | Iterable[SourceLike]
@@ -21,10 +22,13 @@ def as_sources(sources: Sources) -> Mapping[str, Source]:
     text is empty or not text.
     """
     found: dict[str, Source] = {}
-    for source in _each(sources):
+    for number, source in enumerate(_each(sources), start=1):
         if source.id in found:
             msg = f"two sources have the id {source.id!r}"
-            raise SourceError(msg, hint="Give every source an id of its own")
+            error = SourceError(msg, hint="Give every source an id of its own")
+            first = list(found).index(source.id) + 1
+            error.unquoted = f"sources {first} and {number} have the same id"
+            raise error
         found[source.id] = source
     if not found:
         msg = "there are no sources"
@@ -34,7 +38,8 @@ def as_sources(sources: Sources) -> Mapping[str, Source]:
 
 def _each(sources: Sources) -> Iterable[Source]:
     if isinstance(sources, Mapping):
-        return (Source(key, text) for key, text in sources.items())
+        pairs = enumerate(sources.items(), start=1)
+        return (new_source(number, key, text) for number, (key, text) in pairs)
     if isinstance(sources, str | bytes | Source) or not isinstance(sources, Iterable):
         msg = f"sources cannot be a single {type(sources).__name__}"
         raise SourceError(msg, hint=_SHAPES)
@@ -45,11 +50,27 @@ def _source(item: object, number: int) -> Source:
     if isinstance(item, Source):
         return item
     if isinstance(item, str):
-        return Source(str(number), item)
+        return new_source(number, str(number), item)
     if not isinstance(item, Mapping):
         msg = f"source {number} has an unknown shape ({type(item).__name__})"
         raise SourceError(msg, hint=_SHAPES)
     if missing := [key for key in ("id", "text") if key not in item]:
         msg = f"source {number} has no {' and no '.join(map(repr, missing))}"
         raise SourceError(msg, hint=_SHAPES)
-    return Source(item["id"], item["text"])
+    return new_source(number, item["id"], item["text"])
+
+
+def new_source(number: int, source_id: str, text: str, path: str | None = None) -> Source:
+    """Return a source; the `unquoted` message of an error has its number, counted from 1."""
+    with placed(f"source {number}"):
+        return Source(source_id, text, path)
+
+
+@contextmanager
+def placed(place: str) -> Iterator[None]:
+    """Put a place in front of the `unquoted` message of an error."""
+    try:
+        yield
+    except InputError as error:
+        error.unquoted = f"{place}: {error.unquoted}"
+        raise

@@ -66,21 +66,33 @@ class Source:
             msg = f"a source id must be a non-empty string, not {type(self.id).__name__}"
             raise SourceError(msg, hint="Give every source an id such as S1")
         ensure_text(self.id, "a source id")
-        ensure_text(self.text, f"source {self.id!r}")
+        ensure_text(self.text, f"source {self.id!r}", unquoted="the text of a source")
 
 
-def ensure_text(text: object, what: str) -> None:
-    """Raise `TextError` unless `text` is a non-blank string that can be encoded as UTF-8."""
+def ensure_text(text: object, what: str, *, unquoted: str = "") -> None:
+    """Raise `TextError` unless `text` is a non-blank string that can be encoded as UTF-8.
+
+    `unquoted` takes the place of `what` where errors must not name what is the caller's own.
+    """
+    found = _fault(text)
+    if found is not None:
+        fault, hint = found
+        error = TextError(f"{what} {fault}", hint=hint)
+        error.unquoted = f"{unquoted or what} {fault}"
+        raise error
+
+
+def _fault(text: object) -> tuple[str, str] | None:
+    """Return what is wrong with a text, and the remedy; None if nothing is."""
     if not isinstance(text, str):
-        msg = f"{what} must be text, not {type(text).__name__}"
-        raise TextError(msg, hint="Decode bytes first; pass a str")
+        return f"must be text, not {type(text).__name__}", "Decode bytes first; pass a str"
     if not text.strip():
-        msg = f"{what} is empty"
-        raise TextError(msg, hint="Give it some text")
+        return "is empty", "Give it some text"
     surrogate = _lone_surrogate(text)
     if surrogate is not None:
-        msg = f"{what} holds a lone surrogate at offset {surrogate}"
-        raise TextError(msg, hint="Decode the bytes with errors='replace' first")
+        fault = f"holds a lone surrogate at offset {surrogate}"
+        return fault, "Decode the bytes with errors='replace' first"
+    return None
 
 
 def _lone_surrogate(text: str) -> int | None:

@@ -175,7 +175,9 @@ def _sought(text: str) -> list[str]:
 def no_fact(fact_id: str) -> InputError:
     """Return the error for the id of a missing or retracted fact."""
     msg = f"there is no fact {fact_id[:40]!r} in this memory"
-    return InputError(msg, hint="`veridical memory list` shows the ids; retracted facts are gone")
+    error = InputError(msg, hint="`veridical memory list` shows the ids; retracted facts are gone")
+    error.unquoted = "there is no such fact in this memory"
+    return error
 
 
 def entity_keys(fact: Fact) -> tuple[str, ...]:

@@ -41,11 +41,13 @@ def test_the_missing_key_of_a_record_is_named() -> None:
 
 
 def test_two_sources_with_one_id_are_refused() -> None:
-    with pytest.raises(SourceError, match="S1"):
-        as_sources([Source("S1", "a"), Source("S1", "b")])
+    with pytest.raises(SourceError, match="S1") as raised:
+        as_sources([Source("S2", "a"), Source("S1", "a"), Source("S1", "b")])
+    assert raised.value.unquoted == "sources 2 and 3 have the same id"
 
 
 @pytest.mark.parametrize("text", ["", "  ", None, 3, "\udc80"])
 def test_a_source_without_text_is_refused(text: object) -> None:
-    with pytest.raises(TextError, match="S1"):
+    with pytest.raises(TextError, match="S1") as raised:
         as_sources({"S1": text})  # type: ignore[dict-item]
+    assert raised.value.unquoted.startswith("source 1: the text of a source ")

@@ -163,7 +163,7 @@ def document_of(error: Exception) -> dict[str, Any]:
         wrong = len(error.violations)
         return document(status, f"{wrong} fields of the evidence have a wrong shape", error.hint)
     if isinstance(error, VeridicalError):
-        return document(status, error.message, error.hint)
+        return document(status, error.unquoted, error.hint)
     return document(500, "the request could not be answered", "The logs say where it failed")
 
 

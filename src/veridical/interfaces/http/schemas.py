@@ -15,7 +15,7 @@ from pydantic import (
     StrictStr,
 )
 
-from veridical.core.types import Source
+from veridical.core.sources import new_source
 from veridical.settings.blocks import PolicySettings
 
 Text = Annotated[StrictStr, Field(min_length=1)]
@@ -52,7 +52,8 @@ def plain_sources(given: Any) -> Any:  # noqa: ANN401 -- one of the shapes of `S
     if given is None or isinstance(given, dict):
         return given
     return [
-        each if isinstance(each, str) else Source(each.id, each.text, each.name) for each in given
+        each if isinstance(each, str) else new_source(number, each.id, each.text, each.name)
+        for number, each in enumerate(given, start=1)
     ]
 
 

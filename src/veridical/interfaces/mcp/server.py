@@ -109,7 +109,7 @@ async def _called(tool: Tool, given: Mapping[str, Any], progress: Progress) -> t
     except ValidationError as error:
         return _failed(_problems(error))
     except VeridicalError as error:
-        return _failed(str(error))
+        return _failed(f"{error.unquoted}. {error.hint}" if error.hint else error.unquoted)
     except Exception as error:  # noqa: BLE001 -- no failure of a tool ends the server
         logger.error("the tool %s failed: %s", tool.name, type(error).__name__)  # noqa: TRY400 -- a trace may quote texts
         return _failed(f"internal error ({type(error).__name__})")

@@ -104,6 +104,7 @@ def test_a_batch_has_a_report_or_a_problem_for_each_row_in_order(opened: Open) -
         one, wrong, other = found["rows"]
         assert one["report"]["summary"]["by_status"]["supported"] == 1
         assert (wrong["error"]["status"], "report" in wrong) == (422, False)
+        assert wrong["error"]["detail"] == "sources 1 and 2 have the same id"
         assert other["report"]["summary"]["by_status"]["contradicted"] == 1
         alone = (await client.post("/v1/check", json=_check())).json()
         for report in (alone, one["report"]):

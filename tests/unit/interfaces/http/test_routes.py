@@ -386,6 +386,56 @@ def test_a_wrong_shape_is_said_without_what_was_sent(
     use(opened, work)
 
 
+NAME = "Jane Roe.pdf"
+STEP = {"claim": "It carries eight lanes."}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "detail"),
+    [
+        (
+            "check",
+            {"answer": "x", "sources": {"S1": "y", NAME: " "}},
+            "source 2: the text of a source is empty",
+        ),
+        (
+            "check",
+            {"answer": "x", "sources": [{"id": NAME, "text": "\n"}]},
+            "source 1: the text of a source is empty",
+        ),
+        (
+            "check",
+            {"answer": "x", "sources": ["y", *[{"id": NAME, "text": "y"}] * 2]},
+            "sources 2 and 3 have the same id",
+        ),
+        (
+            "audit",
+            {"steps": [STEP, STEP | {"context": {NAME: " "}}]},
+            "step 2: source 1: the text of a source is empty",
+        ),
+        (
+            "audit",
+            {"steps": [STEP, STEP | {"id": NAME}], "sources": {NAME: "y"}},
+            "ids of steps and sources come twice (1 in all): see the steps numbered 2",
+        ),
+        (
+            "memory/facts",
+            {"text": "It carries eight lanes.", "sources": SOURCES, "depends_on": [NAME]},
+            "there is no such fact in this memory",
+        ),
+    ],
+)
+def test_a_problem_has_numbers_in_place_of_the_ids_that_were_sent(
+    opened: Open, path: str, body: dict[str, Any], detail: str
+) -> None:
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        reply = await client.post(f"/v1/{path}", json=body)
+        assert problem(reply, 422)["detail"] == detail
+        assert "Jane" not in reply.text
+
+    use(opened, work)
+
+
 @pytest.mark.parametrize(
     ("content", "status"),
     [

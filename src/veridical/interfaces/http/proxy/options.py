@@ -79,7 +79,7 @@ def read_options(value: object, settings: ProxySettings) -> InForce:
         where = ".".join(str(part) for part in first["loc"][:2])
         raise FieldError(first["msg"], where) from None
     except InputError as error:
-        raise FieldError(error.message, "documents") from None
+        raise FieldError(error.unquoted, "documents") from None
     roles = given.evidence
     if roles is None:
         roles = settings.evidence if texts is None else []

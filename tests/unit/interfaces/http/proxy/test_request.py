@@ -80,6 +80,7 @@ def test_in_json_mode_no_mark_may_stand() -> None:
         ({"documents": {"S1": 1}}, "veridical.documents"),
         ({"documents": {}}, "veridical.documents"),
         ({"documents": {"S1": ""}}, "veridical.documents"),
+        ({"documents": {TEXT: ""}}, "veridical.documents"),
         ({"documents": [{"id": "S1", "text": TEXT}] * 2}, "veridical.documents"),
         ({"policy": {"windows": -1}}, "veridical.policy"),
         ({"evidence": ["assistant"]}, "veridical.evidence"),
