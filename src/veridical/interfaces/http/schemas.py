@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     AllowInfNan,
     Base64Bytes,
     BaseModel,
@@ -14,6 +15,7 @@ from pydantic import (
     StrictFloat,
     StrictStr,
 )
+from pydantic_core import PydanticCustomError
 
 from veridical.core.sources import new_source
 from veridical.settings.blocks import PolicySettings
@@ -21,6 +23,22 @@ from veridical.settings.blocks import PolicySettings
 Text = Annotated[StrictStr, Field(min_length=1)]
 Id = Annotated[StrictStr, Field(min_length=1, max_length=500)]
 Share = Annotated[StrictFloat, AllowInfNan(False), Field(ge=0, le=1)]
+
+MOST_QUOTES = 1000
+"""Quotes in one request, those of all keys together."""
+
+
+def at_most_quotes(most: int) -> AfterValidator:
+    """Return a validator of quotes, as a list or as lists by key: all of them count."""
+
+    def ensure_few(given: Any) -> Any:  # noqa: ANN401 -- one of two shapes
+        count = sum(map(len, given.values())) if isinstance(given, dict) else len(given)
+        if count > most:
+            kind, says = "too_long", "there are more than {max_length} quotes"
+            raise PydanticCustomError(kind, says, {"max_length": most})
+        return given
+
+    return AfterValidator(ensure_few)
 
 
 class Body(BaseModel):
@@ -161,7 +179,8 @@ class QuotesIn(Body):
 
     quotes: Annotated[
         dict[Id, list[StrictStr]] | list[StrictStr],
-        Field(description="Quotes, by a key of yours or as a list.", max_length=1000),
+        Field(description="Quotes, by a key of yours or as a list.", max_length=MOST_QUOTES),
+        at_most_quotes(MOST_QUOTES),
     ]
     transcript: Text = Field(description="Where they should be: plain, VTT, SRT, CSV or JSON.")
     mode: Literal["substring", "fuzzy"] | None = Field(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AllowInfNan, BaseModel, ConfigDict, Field
 
-from veridical.interfaces.http.schemas import Id, SourceIn
+from veridical.interfaces.http.schemas import Id, SourceIn, at_most_quotes
 
 MOST_QUOTES = 200
 MOST_STEPS = 200
@@ -71,7 +71,7 @@ class VerifyClaim(Arguments):
 class GroundQuotes(Arguments):
     """Arguments of `ground_quotes`."""
 
-    quotes: list[str] | dict[Id, list[str]] = Field(
+    quotes: Annotated[list[str] | dict[Id, list[str]], at_most_quotes(MOST_QUOTES)] = Field(
         min_length=1,
         max_length=MOST_QUOTES,
         description="Passages that are said to stand in the transcript, as a list, or as lists by "

@@ -82,6 +82,12 @@ def problem(response: httpx.Response, status: int) -> dict[str, Any]:
             ["body", "strict"],
             "true or false",
         ),
+        (
+            "quotes",
+            {"quotes": {"a": ["x"] * 500, "b": ["x"] * 501}, "transcript": "x"},
+            ["body", "quotes"],
+            "1000 items or fewer",
+        ),
         ("check/batch", {"rows": []}, ["body", "rows"], "1 items or more"),
         ("check/batch", {"rows": SECRET}, ["body", "rows"], "a list"),
         ("check/batch", {"rows": [ROW, {**ROW, "id": 3}]}, ["body", "rows", 1, "id"], "a text"),

@@ -227,6 +227,11 @@ def test_what_comes_back_is_bounded_and_says_so(tmp_path: Path) -> None:
         ("check", {"answer": SECRET_TEXT, "sources": SOURCES, "how": 1}, "how: "),
         ("verify_claim", {"claim": SECRET_TEXT, "sources": SOURCES, "confidence": 2}, "confidence"),
         ("ground_quotes", {"quotes": [SECRET_TEXT, 1], "transcript": SECRET_TEXT}, "quotes.1: "),
+        (
+            "ground_quotes",
+            {"quotes": {SECRET_TEXT: ["x"] * 201}, "transcript": "x"},
+            "quotes: there are more than 200 quotes",
+        ),
         ("audit_trace", {"steps": [{"claims": SECRET_TEXT}], "sources": SOURCES}, "steps.0: "),
         ("recall", {"limit": 1000}, "limit: "),
         ("forget", {}, "there is no such tool"),
