@@ -222,10 +222,10 @@ def _row(report: PreparedReport, claim: Mapping[str, Any]) -> dict[str, Any]:
         "report": report.id,
         "claim": claim["id"],
         "claim_hash": short_hash(claim["text"], report.key),
-        "backend": backend["name"],
-        "model": backend["model"],
-        "estimator": backend["estimator"],
-        "fingerprint": report.fingerprint,
+        "backend": _word(backend["name"]),
+        "model": _word(backend["model"]),
+        "estimator": _word(backend["estimator"]),
+        "fingerprint": None if report.fingerprint is None else _word(report.fingerprint),
         "p1": _measured(claim["p1"]),
         "p0": _measured(claim["p0"]),
         "status": Status(claim["status"]).value,
@@ -235,6 +235,14 @@ def _row(report: PreparedReport, claim: Mapping[str, Any]) -> dict[str, Any]:
     given = {"id": 0, "right": True, "actual": None, "comment": None}
     _mark(row | given)  # unreadable reports are never written
     return row
+
+
+def _word(value: object) -> str:
+    """Return a value as it is; `TypeError` or `ValueError` if a database cannot hold it as text."""
+    if not isinstance(value, str):
+        raise TypeError
+    value.encode()
+    return value
 
 
 def _content(document: Mapping[str, Any]) -> str:

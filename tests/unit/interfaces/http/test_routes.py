@@ -342,6 +342,12 @@ def test_feedback_is_kept_by_id_or_by_report(opened: Open) -> None:
         problem(await client.post("/v1/feedback", json={**by_report, "claim_id": "c9"}), 422)
         problem(await client.post("/v1/feedback", json={**by_report, "report": "0" * 32}), 404)
         problem(await client.post("/v1/feedback", json={**by_report, "report": {}}), 422)
+        for model in (None, 7, "\ud800"):
+            backend = made.json()["backend"] | {"model": model}
+            other = by_report | {"report": made.json() | {"backend": backend}}
+            kind = {"content-type": "application/json"}
+            sent = await client.post("/v1/feedback", content=json.dumps(other), headers=kind)
+            problem(sent, 422)
 
     use(opened, work)
 
