@@ -21,7 +21,6 @@ from veridical.interfaces.http import (
     routes,
 )
 from veridical.interfaces.http.auth import Scope
-from veridical.interfaces.http.authentication import KEY_HEADER
 from veridical.interfaces.http.login import build_login_router
 from veridical.interfaces.http.middleware import RequestMiddleware
 from veridical.interfaces.http.page import build_page_router
@@ -62,6 +61,15 @@ _EXPOSED = (
     "x-veridical-failing",
     "x-veridical-next",
     "location",
+    # Of ours, or of the upstream: clients wait by them.
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+    *(
+        f"x-ratelimit-{what}-{unit}"
+        for what in ("limit", "remaining", "reset")
+        for unit in ("requests", "tokens")
+    ),
 )
 
 
@@ -124,7 +132,7 @@ def _add_middleware(app: FastAPI, service: Service) -> None:
             CORSMiddleware,
             allow_origins=service.settings.server.origins,
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["authorization", "content-type", "x-request-id", KEY_HEADER],
+            allow_headers=["*"],  # clients of models send many of their own; no cookie is sent
             expose_headers=_EXPOSED,
         )
 

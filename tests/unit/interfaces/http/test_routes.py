@@ -737,6 +737,28 @@ def test_other_origins_are_refused_unless_they_are_named(opened: Open) -> None:
     use(opened, named, server={"origins": [origin]})
 
 
+def test_a_named_origin_may_send_the_headers_of_model_clients_and_read_when_to_come_again(
+    opened: Open,
+) -> None:
+    origin = {"origin": "https://app.example"}
+    sent = "authorization, content-type, idempotency-key, traceparent, x-stainless-lang"
+    asks = origin | {
+        "access-control-request-method": "POST",
+        "access-control-request-headers": sent,
+    }
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        reply = await client.options("/v1/chat/completions", headers=asks)
+        assert (reply.status_code, reply.headers["access-control-allow-headers"]) == (200, sent)
+        assert "access-control-allow-credentials" not in reply.headers
+        shown = (await client.get("/healthz", headers=origin)).headers
+        exposed = shown["access-control-expose-headers"].split(", ")
+        assert {"retry-after", "retry-after-ms", "x-should-retry", "x-request-id"} <= {*exposed}
+        assert "x-ratelimit-remaining-tokens" in exposed
+
+    use(opened, work, server={"origins": [origin["origin"]]})
+
+
 def test_every_answer_has_the_headers_that_protect_and_an_id(opened: Open) -> None:
     async def work(client: httpx.AsyncClient, _service: Service) -> None:
         for path in ("/", "/healthz", "/v1/nothing"):
