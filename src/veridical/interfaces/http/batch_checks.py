@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from veridical.core.projects import within_project
 from veridical.errors import VeridicalError
+from veridical.interfaces.http.auth import ANYONE, Key
+from veridical.interfaces.http.callers import calling
 from veridical.interfaces.http.errors import document, document_of
 from veridical.interfaces.http.job_worker import MOST_ATTEMPTS, JobCheck, JobRowResult
 from veridical.interfaces.http.limits import OverloadedError
@@ -47,7 +48,9 @@ def job_check(service: Service) -> JobCheck:
 
     async def check(row: ClaimedRow) -> JobRowResult:
         asked, policy = json.loads(row.request), service.policy(row.policy)
-        with within_project(row.project):
+        # Stored before rows had the name of the key, a row is nobody's.
+        key = Key(asked.get("key", ANYONE.name), "", (), project=row.project)
+        with calling(key):
             found = await service.admitted("job", lambda: _result(service, asked, policy, "job"))
         return JobRowResult(dumped(found), "error" in found)
 

@@ -72,7 +72,8 @@ async def create_job(body: schemas.JobIn, request: Request, service: ServiceDep)
     service.policy(_policy(body))
     _ensure_webhook(body.webhook, service)
     job = NewJob(new_id(), project_of(request), _policy(body), body.webhook)
-    kept = [dumped(row) for row in _rows(body)]
+    counted = {"key": request.state.key.name}  # whose usage the claims are
+    kept = [dumped(row | counted) for row in _rows(body)]
     most = service.settings.jobs.max_open
     create = partial(service.job_tables.create, job, kept, most_open=most)
     if not await anyio.to_thread.run_sync(create):

@@ -294,6 +294,26 @@ def test_a_project_has_so_many_open_jobs_at_most(opened: Open) -> None:
     use(opened, work, jobs={"max_open": 2, "running": 0})
 
 
+def test_claims_of_a_job_are_usage_of_the_key_that_asked_for_it(
+    opened: Open, tmp_path: Path
+) -> None:
+    tokens, keys = zip(*(new_key(name, project="clinic") for name in ("app", "other")), strict=True)
+    write_keys(tmp_path / "keys.json", keys)
+
+    async def work(client: httpx.AsyncClient, _service: Service) -> None:
+        app, other = ({"x-veridical-key": token} for token in tokens)
+        await client.get("/v1/usage", headers=other)
+        client.headers.update(app)
+        job = (await client.post("/v1/jobs", **posted({"rows": ROWS}))).json()["id"]
+        await until_done(client, job)
+        (own,) = (await client.get("/v1/usage")).json()["keys"]
+        assert (own["key"], own["claims"]) == ("app", 2)
+        (others,) = (await client.get("/v1/usage", headers=other)).json()["keys"]
+        assert (others["key"], others["claims"]) == ("other", 0)
+
+    use(opened, work, server={"keys": str(tmp_path / "keys.json")})
+
+
 def test_jobs_need_the_scope_of_checks(opened: Open, tmp_path: Path) -> None:
     token, key = new_key("m", ["memory"])  # type: ignore[list-item] # a Scope is a text
     write_keys(tmp_path / "keys.json", [key])
