@@ -20,6 +20,7 @@ from veridical.memory.values import Fact
 from veridical.store import MemoryQueue, MemoryTables, Store
 from veridical.store.memory import Filter
 from veridical.store.memory_queue import Settled, new_queue_row
+from veridical.store.memory_tables import TIERS
 from veridical.testing import FakeBackend, fake_estimate
 from veridical.verification.verifier import Verifier
 
@@ -319,6 +320,17 @@ def test_a_fact_that_goes_up_with_the_gate_off_goes_on_waiting(
 
 
 # --- several writers -------------------------------------------------------------------------
+
+
+def test_no_verification_that_ends_late_moves_a_fact_down(ungated: Memory, store: Store) -> None:
+    fact = kept(ungated, "It goes up.", tier="task")
+    ungated.promote(fact.id, "long_term")
+    assert MemoryQueue(store).settle(fact.id, Settled(changes={"tier": "session"}))
+    assert ungated.get(fact.id).tier is Tier.LONG_TERM
+
+
+def test_the_database_orders_the_tiers_as_the_memory_does() -> None:
+    assert tuple(Tier) == TIERS
 
 
 def test_threads_that_write_and_retract_at_once_lose_nothing(ungated: Memory, store: Store) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import and_, func, insert, or_, select
 from veridical.store.memory import Row, alone, beside_others, put_links
 from veridical.store.memory_removal import remove, retract
 from veridical.store.memory_tables import (
+    TIERS,
     all_facts,
     all_queue,
     all_rejections,
@@ -36,7 +37,7 @@ class Settled:
 
     `changes` are its new columns, `queue` its new row in the queue (None: removed from it),
     `links` (label, id of another fact). A fact with `keeps_place` stays in the queue as before. A
-    removed fact takes its dependents along.
+    removed fact takes its dependents along. A fact never gets a lower tier than it has.
     """
 
     changes: Row = field(default_factory=dict)
@@ -104,13 +105,13 @@ class MemoryQueue:
         """
         with self._store.write() as connection:
             (beside_others if done.removed_at is None else alone)(connection)
-            wanted = select(facts.c.number).where(
+            wanted = select(facts.c.number, facts.c.tier).where(
                 facts.c.id == fact_id, facts.c.retracted.is_(None)
             )
-            number = connection.scalar(wanted.with_for_update())
-            if number is None or not _is_claimed(connection, number, worker):
+            found = connection.execute(wanted.with_for_update()).one_or_none()
+            if found is None or not _is_claimed(connection, found.number, worker):
                 return False
-            _settle(connection, number, done)
+            _settle(connection, found.number, found.tier, done)
             return True
 
     def reject(self, row: Row) -> None:
@@ -146,16 +147,25 @@ def _is_claimed(connection: Connection, number: int, worker: str | None) -> bool
     return connection.scalar(wanted) == worker
 
 
-def _settle(connection: Connection, number: int, done: Settled) -> None:
+def _highest(*tiers: str | None) -> str | None:
+    """Return the highest of some tiers; None stands for no tier."""
+    return max((tier for tier in tiers if tier is not None), key=TIERS.index, default=None)
+
+
+def _settle(connection: Connection, number: int, tier: str, done: Settled) -> None:
     if done.rejection is not None:
         connection.execute(insert(all_rejections).values(**done.rejection))
     if done.removed_at is not None:
         retract(connection, {number}, done.removed_at)
         remove(connection, number)
         return
-    if done.changes:
+    changes = dict(done.changes)
+    if "tier" in changes:
+        # Another writer may have moved it up since it was read.
+        changes["tier"] = _highest(changes["tier"], tier)
+    if changes:
         change = update_of(all_facts).where(all_facts.c.number == number)
-        connection.execute(change.values(**done.changes))
+        connection.execute(change.values(**changes))
     if not done.keeps_place:
         connection.execute(delete_of(all_queue).where(all_queue.c.fact == number))
     if done.queue is not None:

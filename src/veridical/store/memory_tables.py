@@ -24,6 +24,9 @@ from veridical.store.tables import metadata
 DEPENDS_ON = "depends_on"
 """Label of the links that a retraction follows, from a fact to its dependents."""
 
+TIERS = ("task", "session", "long_term")
+"""Tiers of facts, the lowest first."""
+
 _FACT = "memory_facts.number"
 
 all_entities = Table(
