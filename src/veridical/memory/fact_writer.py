@@ -184,6 +184,7 @@ class FactWriter:
             waits = (_waiting(result) or {}) | {"tier": None if goal == fact.tier else goal.value}
             self._settle(fact, Settled(queue=waits))
         else:
+            # The tier is written even if it stays: a promotion that waits raises it.
             done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
             self._settle(fact, done)
         return _kept(self._checker.fact(fact.id), result)

@@ -37,7 +37,8 @@ class Settled:
 
     `changes` are its new columns, `queue` its new row in the queue (None: removed from it),
     `links` (label, id of another fact). A fact with `keeps_place` stays in the queue as before. A
-    removed fact takes its dependents along. A fact never gets a lower tier than it has.
+    removed fact takes its dependents along. A fact never gets a lower tier than it has, nor than
+    the one that it waits for in the queue; a row that replaces the one there keeps that tier.
     """
 
     changes: Row = field(default_factory=dict)
@@ -159,17 +160,21 @@ def _settle(connection: Connection, number: int, tier: str, done: Settled) -> No
         retract(connection, {number}, done.removed_at)
         remove(connection, number)
         return
+    goal = None  # of a promotion that waits
+    if not done.keeps_place:
+        goal = connection.scalar(select(queue.c.tier).where(queue.c.fact == number))
     changes = dict(done.changes)
     if "tier" in changes:
         # Another writer may have moved it up since it was read.
-        changes["tier"] = _highest(changes["tier"], tier)
+        changes["tier"] = _highest(changes["tier"], tier, goal)
     if changes:
         change = update_of(all_facts).where(all_facts.c.number == number)
         connection.execute(change.values(**changes))
     if not done.keeps_place:
         connection.execute(delete_of(all_queue).where(all_queue.c.fact == number))
     if done.queue is not None:
-        connection.execute(insert(all_queue).values(fact=number, **done.queue))
+        waits = done.queue | {"tier": _highest(done.queue["tier"], goal)}
+        connection.execute(insert(all_queue).values(fact=number, **waits))
     ids = [target for _, target in done.links]
     known = select(facts.c.id, facts.c.number).where(facts.c.id.in_(ids))
     numbers = {row.id: row.number for row in connection.execute(known)} if ids else {}

@@ -218,7 +218,7 @@ class MemoryMachine(RuleBasedStateMachine):
         state, confidence, waits = self.expected(known.text, known.stated, gated=True)
         assert done.pending == waits
         if waits:
-            known.waits, known.goal = True, tier
+            known.waits, known.goal = True, max(tier, known.goal or tier, key=TIERS.index)
         elif state is None:
             self.reference.rejected += 1
             if known.state is FactState.QUEUED:
@@ -228,7 +228,8 @@ class MemoryMachine(RuleBasedStateMachine):
             known.state, known.waits, known.goal = FactState.UNSUPPORTED, False, None
             known.confidence = done.confidence
         else:
-            known.state, known.confidence, known.tier = state, confidence, tier
+            known.state, known.confidence = state, confidence
+            known.tier = max(tier, known.goal or tier, key=TIERS.index)
             known.waits, known.goal = False, None
 
     @rule(well=st.sampled_from([True, True, False]))
