@@ -193,6 +193,7 @@ CALLS: Calls = {
         "claim": (lambda t: t.claim("w", now=2e9, until=3e9), None),
         "settle": (lambda t: t.settle("f1", Settled(removed_at=NOW)), False),
         "rejections": (lambda t: t.rejections(10), []),
+        "row": (lambda t: t.row("f1"), None),
         "rows": (lambda t: t.rows(), []),
         # Not within a project: the worker of a service works for all of them.
         "counts": (lambda t: t.counts(), {"a": 1}),

@@ -220,7 +220,7 @@ class Memory:
     def _write_down(self) -> None:
         """Write the facts that waited for the database's lock, if it is not locked now."""
         with suppress(StoreLockedError), within(LOCK_GRACE_S):
-            self._waiting.write_down(self._facts)
+            self._waiting.write_down(self._facts, self._queue)
 
     async def aremember(
         self,

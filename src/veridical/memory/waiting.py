@@ -1,7 +1,8 @@
 """Facts that wait for the database's lock: one file each, beside the database, never locked.
 
 A file is written whole or not at all, and is deleted once its fact is in the database. Two
-processes that write down the same file store one fact: it has its id already.
+processes that write down the same file store one fact: it has its id already. A fact that is stored
+already under another id is merged into that one.
 """
 
 from __future__ import annotations
@@ -15,15 +16,16 @@ from datetime import datetime
 from time import time_ns
 from typing import TYPE_CHECKING, Any
 
-from veridical.errors import StoreError, StoreLockedError
+from veridical.errors import InputError, StoreError, StoreLockedError
+from veridical.memory.writing import write
 from veridical.store.memory import NewFact
-from veridical.store.memory_tables import DEPENDS_ON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from veridical.store.memory import MemoryTables, Row
+    from veridical.store.memory_queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class Waiting:
             if (new := _read(path)) is not None:
                 yield new.fact
 
-    def write_down(self, facts: MemoryTables) -> int:
+    def write_down(self, facts: MemoryTables, queue: MemoryQueue) -> int:
         """Write the waiting facts into the database, and return their number.
 
         `StoreError` if it cannot be written now either: then the rest goes on waiting.
@@ -77,7 +79,10 @@ class Waiting:
         for path in files:
             new = _read(path)
             if new is not None:
-                _put(facts, new)
+                try:
+                    write(facts, queue, new)
+                except InputError:
+                    logger.warning("a fact that waited rests on one that is gone, and was dropped")
                 written += 1
                 with suppress(OSError):
                     path.unlink()
@@ -90,17 +95,6 @@ class Waiting:
     def _files(self) -> list[Path]:
         folder = self._folder
         return [] if folder is None or not folder.is_dir() else sorted(folder.glob("*.json"))
-
-
-def _put(facts: MemoryTables, new: NewFact) -> None:
-    """Write a fact, unless a fact that it rests on was retracted meanwhile."""
-    missing = facts.put(new).missing
-    if not missing:
-        return
-    if any(label == DEPENDS_ON and target in missing for label, target in new.links):
-        logger.warning("a fact that waited rests on one that is gone, and was dropped")
-        return
-    facts.put(replace(new, links=[link for link in new.links if link[1] not in missing]))
 
 
 def _to_document(new: NewFact) -> dict[str, Any]:

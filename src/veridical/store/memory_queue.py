@@ -133,6 +133,13 @@ class MemoryQueue:
         with self._store.read() as connection:
             return {row[0]: row[1] for row in connection.execute(wanted)}
 
+    def row(self, fact_id: str) -> Row | None:
+        """Return the row of a fact; None if it is not queued."""
+        wanted = select(queue).join(facts, facts.c.number == queue.c.fact)
+        with self._store.read() as connection:
+            found = fetched(connection, wanted.where(facts.c.id == fact_id))
+        return found[0] if found else None
+
     def rows(self) -> list[Row]:
         """Return the queued rows with the `id` of their facts, by due time."""
         wanted = select(facts.c.id, queue).join(facts, facts.c.number == queue.c.fact)
