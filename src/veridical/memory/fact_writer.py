@@ -21,6 +21,7 @@ from veridical.memory.values import (
     Tier,
 )
 from veridical.memory.waiting import STORE_LOCKED
+from veridical.memory.writing import write
 from veridical.store.memory import Filter, MemoryTables, NewFact
 from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
 from veridical.store.memory_tables import DEPENDS_ON
@@ -98,7 +99,8 @@ class FactWriter:
         """Return the result for a fact that is stored already."""
         goal = max(fact.tier, tier, key=_TIERS.index)
         if goal == fact.tier and (fact.state is FactState.VERIFIED or self._checker.gate is None):
-            return replace(_kept(fact, None), verification=fact.verification)
+            pending = self._queue.row(fact.id) is not None
+            return replace(_kept(fact, None), pending=pending, verification=fact.verification)
         return self.promote(fact, goal, started)
 
     def _written(
@@ -121,30 +123,30 @@ class FactWriter:
             queue=_waiting(result),
         )
         try:
-            same = self._put(new, rests_on)
+            fact_id = write(self._facts, self._queue, new)
+            if fact_id == new.fact["id"]:
+                return _kept(_fact(new), result)
+            if (known := self._known(fact_id)) is not None:
+                return known
         except StoreLockedError:
-            self._waiting.keep(new)
-            logger.warning("a fact waits for the store's lock")
-            return replace(
-                _kept(_fact(new), result),
-                outcome=FactOutcome.QUEUED,
-                reason=STORE_LOCKED,
-                pending=True,
-            )
-        return _kept(_fact(new) if same is None else self._checker.fact(same), result)
+            return self._wait(new, result)
+        return self._written(said, given, rests_on, result, key)  # deleted at this moment
 
-    def _put(self, new: NewFact, rests_on: tuple[str, ...]) -> str | None:
-        """Write a fact; return the id of the same fact if another writer has just stored it.
+    def _wait(self, new: NewFact, result: GateResult) -> RememberResult:
+        """Keep a fact beside the database until that can be written."""
+        self._waiting.keep(new)
+        logger.warning("a fact waits for the store's lock")
+        return replace(
+            _kept(_fact(new), result), outcome=FactOutcome.QUEUED, reason=STORE_LOCKED, pending=True
+        )
 
-        Contradicted facts may be gone meanwhile; facts it rests on may not.
-        """
-        put = self._facts.put(new)
-        if gone := put.missing.intersection(rests_on):
-            raise no_fact(next(iter(gone)))
-        if put.missing:
-            kept = [link for link in new.links if link[1] not in put.missing]
-            return self._put(replace(new, links=kept), rests_on)
-        return put.same
+    def _known(self, fact_id: str) -> RememberResult | None:
+        """Return the result for a fact as it is stored; None if it is gone."""
+        found = self._facts.find(Filter(ids=[fact_id], limit=1))
+        if not found:
+            return None
+        fact, pending = to_fact(found[0]), self._queue.row(fact_id) is not None
+        return replace(_kept(fact, None), pending=pending, verification=fact.verification)
 
     def _note(self, row: Row) -> None:
         """Log and record a rejection; a failure to record it changes nothing."""
@@ -158,7 +160,7 @@ class FactWriter:
         """Move a fact up if the gate accepts it; see `Memory.promote`."""
         if self._checker.gate is None:
             self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
-            pending = any(row["id"] == fact.id for row in self._queue.rows())
+            pending = self._queue.row(fact.id) is not None
             return replace(_kept(self._checker.fact(fact.id), None), pending=pending)
         evidence = self._checker.evidence_of(fact)
         result = self._checker.check_again(fact, evidence, started=started)

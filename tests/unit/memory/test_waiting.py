@@ -17,6 +17,7 @@ from veridical.store.memory import MemoryTables, NewFact, Put
 from veridical.testing import FakeBackend, fake_estimate
 
 NewMemory = Callable[..., Memory]
+Meanwhile = Callable[[Callable[[], object]], None]
 EVIDENCE = {"S1": "Some evidence of it."}
 TEXT = "It is broken."
 
@@ -141,3 +142,63 @@ def test_a_fact_that_rests_on_one_that_is_gone_is_dropped(
     assert memory.pending() == []
     assert not (tmp_path / "memory.db.waiting").exists()
     assert "rests on one that is gone" in caplog.text
+
+
+# --- the same fact by two writers ------------------------------------------------------------
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
+    """Return a function that has something done just before the next fact is written."""
+
+    def arrange(act: Callable[[], object]) -> None:
+        put, acts = MemoryTables.put, [act]
+
+        def put_later(facts: MemoryTables, new: NewFact) -> Put:
+            if acts:
+                acts.pop()()
+            return put(facts, new)
+
+        monkeypatch.setattr(MemoryTables, "put", put_later)
+
+    return arrange
+
+
+def test_a_verified_fact_replaces_the_unverified_one_of_another_writer(
+    memory: Memory, new_memory: NewMemory, meanwhile: Meanwhile
+) -> None:
+    other = new_memory(gated=False)
+    meanwhile(lambda: other.remember("It is carried.", EVIDENCE, tier="task"))
+    done = memory.remember("It is carried.", EVIDENCE, tier="session")
+    assert (done.reason, done.confidence, done.pending) == ("grounded", 0.95, False)
+    assert done.fact is not None
+    assert (done.fact.state, done.fact.tier) == (FactState.VERIFIED, Tier.SESSION)
+    assert done.verification == done.fact.verification
+    assert memory.facts() == [done.fact]
+
+
+def test_the_result_of_an_unverified_fact_is_the_verified_one_of_another_writer(
+    memory: Memory, new_memory: NewMemory, meanwhile: Meanwhile
+) -> None:
+    ungated = new_memory(gated=False)
+    meanwhile(lambda: memory.remember("It is carried.", EVIDENCE))
+    done = ungated.remember("It is carried.", EVIDENCE)
+    assert (done.verified, done.reason, done.confidence) == (True, "grounded", 0.95)
+    assert memory.facts() == [done.fact]
+
+
+def test_two_writers_that_measure_nothing_leave_one_place_in_the_queue(
+    memory: Memory, new_memory: NewMemory, meanwhile: Meanwhile
+) -> None:
+    other = new_memory()
+    meanwhile(lambda: other.remember(TEXT, EVIDENCE, tier="task"))
+    done = memory.remember(TEXT, EVIDENCE, tier="session")
+    assert (done.pending, done.fact and done.fact.tier) == (True, Tier.TASK)
+    assert [waits.tier for waits in memory.pending()] == [Tier.SESSION]
+
+
+def test_with_the_gate_off_a_known_fact_that_waits_is_pending(
+    memory: Memory, new_memory: NewMemory
+) -> None:
+    memory.remember(TEXT, EVIDENCE)
+    assert new_memory(gated=False).remember(TEXT, EVIDENCE).pending
