@@ -32,15 +32,9 @@ from veridical.memory.rows import (
     to_rejection,
     words,
 )
-from veridical.memory.values import (
-    FactOutcome,
-    Match,
-    Pending,
-    RememberResult,
-    Tier,
-)
+from veridical.memory.values import FactOutcome, Match, Pending, RememberResult, Tier
 from veridical.memory.waiting import STORE_LOCKED, Waiting
-from veridical.store.database import Store, within
+from veridical.store.database import Store, patience, within
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue
 
@@ -219,8 +213,9 @@ class Memory:
 
     def _write_down(self) -> None:
         """Write the facts that waited for the database's lock, if it is not locked now."""
+        left = patience()  # of the call: the grace is for locks, not for the writing itself
         with suppress(StoreLockedError), within(LOCK_GRACE_S):
-            self._waiting.write_down(self._facts, self._queue)
+            self._waiting.write_down(self._facts, self._queue, left)
 
     async def aremember(
         self,

@@ -13,7 +13,7 @@ import os
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
-from time import time_ns
+from time import perf_counter, time_ns
 from typing import TYPE_CHECKING, Any
 
 from veridical.errors import InputError, StoreError, StoreLockedError
@@ -70,13 +70,16 @@ class Waiting:
             if (new := _read(path)) is not None:
                 yield new.fact
 
-    def write_down(self, facts: MemoryTables, queue: MemoryQueue) -> int:
-        """Write the waiting facts into the database, and return their number.
+    def write_down(self, facts: MemoryTables, queue: MemoryQueue, seconds: float) -> int:
+        """Write the waiting facts into the database for some seconds, and return their number.
 
-        `StoreError` if it cannot be written now either: then the rest goes on waiting.
+        The rest goes on waiting. `StoreError` if the database cannot be written now either.
         """
+        due = perf_counter() + seconds
         written, files = 0, self._files()
         for path in files:
+            if perf_counter() >= due:
+                break
             new = _read(path)
             if new is not None:
                 try:

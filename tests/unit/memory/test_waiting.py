@@ -144,6 +144,19 @@ def test_a_fact_that_rests_on_one_that_is_gone_is_dropped(
     assert "rests on one that is gone" in caplog.text
 
 
+def test_a_call_without_time_left_writes_down_no_facts_that_wait(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with locked():
+        waiting = [kept(memory, f"It is {word}.") for word in ("carried", "held")]
+    with monkeypatch.context() as patch:
+        patch.setattr("veridical.memory.memory.LOCK_SHARE", 0.0)
+        done = memory.remember("It is lifted.", EVIDENCE)
+    assert done.verified
+    assert len(list((tmp_path / "memory.db.waiting").glob("*.json"))) == len(waiting)
+    assert {fact.id for fact in memory.facts()} == {fact.id for fact in (*waiting, done.fact) if fact}
+
+
 # --- the same fact by two writers ------------------------------------------------------------
 
 
