@@ -72,7 +72,10 @@ class FactWriter:
             result = self._undecided(said)
             return self._written(said, given, rests_on, result, key)
         if there:
-            return self._again(to_fact(there[0]), said.tier, started)
+            try:
+                return self._again(to_fact(there[0]), said, given, rests_on, started)
+            except _GoneError:  # retracted or deleted meanwhile: it is new
+                return self.remember(said, given, rests_on, started)
         result = self._checker.check(
             said.text, evidence, said.stated, keys=said.keys, without=rests_on, started=started
         )
@@ -95,13 +98,33 @@ class FactWriter:
         reduced = gate.stated(said.stated) * REDUCTION
         return GateResult(GateDecision(STORE_LOCKED, reduced, FactState.UNVERIFIED, queue=True))
 
-    def _again(self, fact: Fact, tier: Tier, started: float) -> RememberResult:
-        """Return the result for a fact that is stored already."""
-        goal = max(fact.tier, tier, key=_TIERS.index)
-        if goal == fact.tier and (fact.state is FactState.VERIFIED or self._checker.gate is None):
-            pending = self._queue.row(fact.id) is not None
-            return replace(_kept(fact, None), pending=pending, verification=fact.verification)
-        return self.promote(fact, goal, started)
+    def _again(
+        self,
+        fact: Fact,
+        said: FactInput,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        started: float,
+    ) -> RememberResult:
+        """Return the result for a fact that is stored already; `_GoneError` if it no longer is."""
+        goal = max(fact.tier, said.tier, key=_TIERS.index)
+        known = replace(said, tier=goal, stated=fact.stated_confidence)
+        result = self._undecided(known)
+        try:
+            gated = self._checker.gate is not None
+            if goal == fact.tier and (fact.state is FactState.VERIFIED or not gated):
+                pending = self._queue.row(fact.id) is not None
+                return replace(_kept(fact, None), pending=pending, verification=fact.verification)
+            if not gated:
+                return self._moved(fact, goal)
+            result, sources = self._checked(fact, started)
+            return self._promoted(fact, goal, result, sources)
+        except StoreLockedError as error:
+            if result.decision.refusal is not None:
+                logger.error("a rejection could not be recorded: %s", error.message)  # noqa: TRY400 -- its traceback adds nothing
+                return replace(_rejected(result), fact=fact)
+            new = self._new(known, given, rests_on, result, same_key(said, given, rests_on))
+            return self._wait(replace(new, fact=new.fact | {"id": fact.id}), result)
 
     def _written(
         self,
@@ -111,17 +134,7 @@ class FactWriter:
         result: GateResult,
         key: str,
     ) -> RememberResult:
-        row = fact_row(said, result.decision, result.verification, key)
-        new = NewFact(
-            fact=row,
-            roles=[
-                (each.role, key, each.entity)
-                for each, key in zip(said.participants, said.keys, strict=True)
-            ],
-            origins=origins(given, result),
-            links=[*((DEPENDS_ON, fact) for fact in rests_on), *conflicts(result)],
-            queue=_waiting(result),
-        )
+        new = self._new(said, given, rests_on, result, key)
         try:
             fact_id = write(self._facts, self._queue, new)
             if fact_id == new.fact["id"]:
@@ -131,6 +144,27 @@ class FactWriter:
         except StoreLockedError:
             return self._wait(new, result)
         return self._written(said, given, rests_on, result, key)  # deleted at this moment
+
+    def _new(
+        self,
+        said: FactInput,
+        given: Mapping[str, Source],
+        rests_on: tuple[str, ...],
+        result: GateResult,
+        key: str,
+    ) -> NewFact:
+        """Return the rows of a fact with the decision about it."""
+        row = fact_row(said, result.decision, result.verification, key)
+        return NewFact(
+            fact=row,
+            roles=[
+                (each.role, key, each.entity)
+                for each, key in zip(said.participants, said.keys, strict=True)
+            ],
+            origins=origins(given, result),
+            links=[*((DEPENDS_ON, fact) for fact in rests_on), *conflicts(result)],
+            queue=_waiting(result),
+        )
 
     def _wait(self, new: NewFact, result: GateResult) -> RememberResult:
         """Keep a fact beside the database until that can be written."""
@@ -158,12 +192,26 @@ class FactWriter:
 
     def promote(self, fact: Fact, goal: Tier, started: float) -> RememberResult:
         """Move a fact up if the gate accepts it; see `Memory.promote`."""
-        if self._checker.gate is None:
-            self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
-            pending = self._queue.row(fact.id) is not None
-            return replace(_kept(self._checker.fact(fact.id), None), pending=pending)
+        try:
+            if self._checker.gate is None:
+                return self._moved(fact, goal)
+            return self._promoted(fact, goal, *self._checked(fact, started))
+        except _GoneError:
+            raise no_fact(fact.id) from None
+
+    def _checked(self, fact: Fact, started: float) -> tuple[GateResult, int]:
+        """Return the gate's result for a stored fact, and the number of texts in its evidence."""
         evidence = self._checker.evidence_of(fact)
-        result = self._checker.check_again(fact, evidence, started=started)
+        return self._checker.check_again(fact, evidence, started=started), len(evidence)
+
+    def _moved(self, fact: Fact, goal: Tier) -> RememberResult:
+        """Move a fact up with the gate off; `_GoneError` if it is gone."""
+        self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
+        pending = self._queue.row(fact.id) is not None
+        return replace(_kept(self._stored(fact), None), pending=pending)
+
+    def _promoted(self, fact: Fact, goal: Tier, result: GateResult, sources: int) -> RememberResult:
+        """Write the gate's decision about a stored fact; `_GoneError` if it is gone."""
         decision = result.decision
         changes = decided(decision, result.verification)
         if decision.refusal is not None:
@@ -171,7 +219,7 @@ class FactWriter:
                 fact.text,
                 goal,
                 fact.stated_confidence,
-                len(evidence),
+                sources,
                 result,
                 origin="promote",
                 fact=fact.id,
@@ -181,7 +229,7 @@ class FactWriter:
                 self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
                 return _rejected(result)
             self._settle(fact, Settled(changes=changes, rejection=note))
-            return replace(_rejected(result), fact=self._checker.fact(fact.id))
+            return replace(_rejected(result), fact=self._stored(fact))
         if decision.queue:
             waits = (_waiting(result) or {}) | {"tier": None if goal == fact.tier else goal.value}
             self._settle(fact, Settled(queue=waits))
@@ -189,11 +237,22 @@ class FactWriter:
             # The tier is written even if it stays: a promotion that waits raises it.
             done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
             self._settle(fact, done)
-        return _kept(self._checker.fact(fact.id), result)
+        return _kept(self._stored(fact), result)
 
     def _settle(self, fact: Fact, done: Settled) -> None:
         if not self._queue.settle(fact.id, done):
-            raise no_fact(fact.id)
+            raise _GoneError
+
+    def _stored(self, fact: Fact) -> Fact:
+        """Return a fact as it is stored now."""
+        found = self._facts.find(Filter(ids=[fact.id], limit=1))
+        if not found:
+            raise _GoneError
+        return to_fact(found[0])
+
+
+class _GoneError(Exception):
+    """Raised when a stored fact was retracted or deleted while it was verified."""
 
 
 def _fact(new: NewFact) -> Fact:

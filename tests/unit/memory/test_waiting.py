@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from veridical.core.measurements import Measurement, Query
 from veridical.errors import StoreLockedError
 from veridical.memory import FactState, Memory, Tier
 from veridical.memory.values import Fact
@@ -154,7 +156,72 @@ def test_a_call_without_time_left_writes_down_no_facts_that_wait(
         done = memory.remember("It is lifted.", EVIDENCE)
     assert done.verified
     assert len(list((tmp_path / "memory.db.waiting").glob("*.json"))) == len(waiting)
-    assert {fact.id for fact in memory.facts()} == {fact.id for fact in (*waiting, done.fact) if fact}
+    assert {fact.id for fact in memory.facts()} == {
+        fact.id for fact in (*waiting, done.fact) if fact
+    }
+
+
+# --- known facts under the lock --------------------------------------------------------------
+
+
+def test_a_known_fact_that_is_verified_under_the_lock_is_stored_as_verified_after_it(
+    memory: Memory, backend: FakeBackend
+) -> None:
+    known = memory.remember(TEXT, EVIDENCE, confidence=0.8, tier="task").fact
+    assert known is not None
+    recover(backend)
+    with locked():
+        assert kept(memory, tier="session").id == known.id
+        assert memory.get(known.id) == known
+    (fact,) = memory.facts()
+    assert (fact.id, fact.state, fact.tier) == (known.id, FactState.VERIFIED, Tier.SESSION)
+    assert (fact.confidence, fact.stated_confidence) == (0.8, 0.8)
+    assert memory.pending() == []
+
+
+def test_with_the_gate_off_a_known_fact_goes_up_after_the_lock(new_memory: NewMemory) -> None:
+    ungated = new_memory(gated=False)
+    known = ungated.remember("It is carried.", EVIDENCE, confidence=0.8, tier="task").fact
+    with locked():
+        kept(ungated, "It is carried.", tier="session")
+    (fact,) = ungated.facts()
+    assert known is not None
+    assert fact == replace(known, tier=Tier.SESSION)
+
+
+def test_a_known_fact_that_is_rejected_under_the_lock_stays_as_it_is(
+    memory: Memory, backend: FakeBackend, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = memory.remember(TEXT, EVIDENCE).fact
+    backend.answer = lambda _: fake_estimate(0.01, 0.95)
+    with locked():
+        done = memory.remember(TEXT, EVIDENCE)
+    assert (done.outcome, done.reason, done.fact) == ("rejected", "contradicted", known)
+    assert "could not be recorded" in caplog.text
+    assert memory.facts() == [known]
+    assert len(memory.pending()) == 1
+
+
+@pytest.mark.parametrize("removal", ["delete", "retract"])
+def test_a_known_fact_that_is_removed_while_it_is_verified_again_is_stored_as_new(
+    memory: Memory, backend: FakeBackend, removal: str
+) -> None:
+    known = memory.remember(TEXT, EVIDENCE, tier="session").fact
+    assert known is not None
+    recover(backend)
+    answer, removals = backend.answer, [getattr(memory, removal)]
+
+    def removed_meanwhile(query: Query) -> Measurement:
+        if removals:
+            removals.pop()(known.id)
+        return answer(query)
+
+    backend.answer = removed_meanwhile
+    done = memory.remember(TEXT, EVIDENCE, tier="task")
+    assert done.verified
+    assert memory.facts() == [done.fact]
+    assert done.fact is not None
+    assert (done.fact.id != known.id, done.fact.tier) == (True, Tier.TASK)
 
 
 # --- the same fact by two writers ------------------------------------------------------------
