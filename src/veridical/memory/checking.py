@@ -12,7 +12,7 @@ from veridical.core.measurements import UnmeasuredReason
 from veridical.errors import InputError, StoreLockedError
 from veridical.memory.decision import REDUCTION, FactState, accept_unverified, unmeasured
 from veridical.memory.gate import GateResult
-from veridical.memory.rows import entity_key, to_fact, words
+from veridical.memory.rows import ensure_storable, entity_key, to_fact, words
 from veridical.pipeline.judgement.contradictions import content_words
 from veridical.store.database import within
 from veridical.store.memory import Filter
@@ -107,6 +107,7 @@ class Checker:
 
     def fact(self, fact_id: str) -> Fact:
         """Return the fact of an id, retracted or not; `InputError` if there is none."""
+        ensure_id(fact_id)
         found = self._facts.find(Filter(ids=[fact_id], limit=1))
         if not found:
             raise no_fact(fact_id)
@@ -170,6 +171,11 @@ def _sought(text: str) -> list[str]:
     found = words(text)
     telling = [word for word in found if len(word) > _SHORT or word[0].isdigit()]
     return (telling or found)[:_SOUGHT]
+
+
+def ensure_id(fact_id: object) -> None:
+    """Raise `InputError` unless a value can be the id of a fact."""
+    ensure_storable(fact_id, "the id of a fact")
 
 
 def no_fact(fact_id: str) -> InputError:

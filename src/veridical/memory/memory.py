@@ -17,7 +17,7 @@ import anyio.to_thread
 from veridical.core.sources import as_sources
 from veridical.core.types import ensure_text
 from veridical.errors import ConfigurationError, InputError, StoreError, StoreLockedError
-from veridical.memory.checking import Checker, no_fact
+from veridical.memory.checking import Checker, ensure_id, no_fact
 from veridical.memory.fact_filter import fact_filter
 from veridical.memory.fact_writer import FactWriter
 from veridical.memory.gate import TIMEOUT_S
@@ -174,8 +174,11 @@ class Memory:
         given = {} if sources is None or sources == {} else as_sources(sources)
         for source_id in given:
             ensure_storable(source_id, "a source id")
+        bases = list(depends_on)
+        for base in bases:
+            ensure_id(base)
+        rests_on = tuple(dict.fromkeys(bases))
         try:
-            rests_on = tuple(dict.fromkeys(depends_on))
             with within(self._seconds * LOCK_SHARE):
                 opened = self._opened()
             with within(self._seconds - (perf_counter() - started - opened)):
@@ -297,6 +300,8 @@ class Memory:
     def link(self, source: str, label: str, target: str) -> None:
         """Link two facts by id; a fact linked by "depends_on" is retracted with its target."""
         ensure_storable(label, "a label")
+        for fact_id in (source, target):
+            ensure_id(fact_id)
         if missing := self._facts.link(source, label, target):
             raise no_fact(missing.pop())
 

@@ -6,6 +6,7 @@ import json
 import logging
 import sqlite3
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -196,6 +197,8 @@ def test_a_database_that_cannot_be_written_is_a_value_and_raised_if_strict(tmp_p
         ({"confidence": float("nan")}, InputError),
         ({"tier": "SECRET"}, InputError),
         ({"depends_on": ["nobody"]}, InputError),
+        ({"depends_on": ["SECRET\ud800"]}, TextError),
+        ({"depends_on": [5]}, TextError),
         ({"valid_from": datetime(2026, 1, 1)}, InputError),  # noqa: DTZ001 -- that is what is wrong
         (
             {
@@ -214,6 +217,26 @@ def test_what_is_no_fact_is_a_named_error(
     assert caught.value.hint
     assert "SECRET" not in str(caught.value)
     assert memory.facts(everything=True) == []
+
+
+@pytest.mark.parametrize("fact_id", ["SECRET\ud800", "SECRET\0", 5])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory, fact_id: memory.get(fact_id),
+        lambda memory, fact_id: memory.links(fact_id),
+        lambda memory, fact_id: memory.link(fact_id, "recalls", fact_id),
+        lambda memory, fact_id: memory.retract(fact_id),
+        lambda memory, fact_id: memory.delete(fact_id),
+        lambda memory, fact_id: memory.promote(fact_id, "long_term"),
+    ],
+)
+def test_what_is_no_id_is_a_named_error(
+    memory: Memory, call: Callable[[Memory, Any], object], fact_id: object
+) -> None:
+    with pytest.raises(TextError, match="id of a fact") as caught:
+        call(memory, fact_id)
+    assert "SECRET" not in str(caught.value)
 
 
 def test_the_places_that_decided_are_kept_as_provenance(memory: Memory) -> None:
