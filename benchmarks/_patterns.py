@@ -65,7 +65,7 @@ BOUNDED = {
     "veridical.core.quantity_parsing._PAIR": "the place behind a number",
     "veridical.interfaces.cli.diagnosis._REQUIREMENT": "requirements of installed packages",
     "veridical.pipeline.claims.citations._ID": "marks of at most 500 characters",
-    "veridical.pipeline.claims.citations._INDEXED": "a few characters before a mark",
+    "veridical.pipeline.claims.literals._INDEXED": "a few characters before a mark",
     "veridical.pipeline.claims.lead_ins._TAG": "the last 60 characters of a sentence",
     "veridical.quotes.transcripts._STARTS[1]": "the start of a transcript, at one place",
     "veridical.quotes.transcripts._STARTS[2]": "the start of a transcript, at one place",

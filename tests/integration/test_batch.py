@@ -119,7 +119,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def test_ctrl_c_ends_a_run_without_a_traceback() -> None:
-    write_rows(50 * ROWS)  # so many that it does not end before, on a busy machine
+    write_rows(1000 * ROWS)  # so many that it does not end before, on a machine that pauses
     with start("out", "--processes", "2") as run:
         wait_for(lambda: bool(written("out")))
         os.killpg(run.pid, signal.SIGINT)

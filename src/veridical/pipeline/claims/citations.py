@@ -60,7 +60,7 @@ _EDITORIAL = re.compile(
 )
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]+")
 _ITEM = re.compile(r"[^,;|，；、]+")
-_AND = re.compile(r"(?:^|\s+)(?:and|&)\s+")
+_AND = re.compile(r"(?<!\S)(?:and|&)\s+")
 _LEAD = re.compile(
     r"\s*(?:(?:sources?|refs?|references?|citations?|cited?|docs?|documents?|see|via|from|cf)\b"
     r"(?:\.?\s*[:#]\s*|\.?\s+))?",
@@ -292,7 +292,7 @@ def _apart(item: str, known: Collection[str]) -> list[str]:
     """Return the two of `1 and 2`, if each may be an id; else the item."""
     if item in known:
         return [item]
-    parts = [part for part in _AND.split(item) if part]
+    parts = [part.strip() for part in _AND.split(item) if part.strip()]
     cited = (part in known or looks_like_id(_number(part, known)) for part in parts)
     return parts if all(cited) else [item]
 
