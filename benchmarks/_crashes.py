@@ -12,6 +12,7 @@ anything acknowledged was lost, anything unverified counts as verified, or the q
 from __future__ import annotations
 
 import argparse
+import fcntl
 import json
 import logging
 import os
@@ -125,9 +126,15 @@ class Child:
     said: int
 
 
+PIPE_BYTES = 2**20
+"""The most that Linux grants to any user."""
+
+
 def begin(work: Callable[[TextIO], None]) -> Child:
-    """Start a process that does the work, and says into a file what it has done."""
+    """Start a process that does the work, and says into a pipe what it has done."""
     reading, writing = os.pipe()
+    # Nobody reads until the end: a writer before a full pipe would write nothing more.
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     child = os.fork()
     if not child:
         try:
