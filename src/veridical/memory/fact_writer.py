@@ -24,7 +24,7 @@ from veridical.memory.waiting import STORE_LOCKED
 from veridical.memory.writing import write
 from veridical.store.memory import Filter, MemoryTables, NewFact
 from veridical.store.memory_queue import MemoryQueue, Settled, new_queue_row
-from veridical.store.memory_tables import DEPENDS_ON
+from veridical.store.memory_tables import DEPENDS_ON, TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from veridical.store.memory import Row
 
 logger = logging.getLogger(__name__)
-
-_TIERS = list(Tier)
 
 
 class FactWriter:
@@ -107,14 +105,13 @@ class FactWriter:
         started: float,
     ) -> RememberResult:
         """Return the result for a fact that is stored already; `_GoneError` if it no longer is."""
-        goal = max(fact.tier, said.tier, key=_TIERS.index)
+        goal = max(fact.tier, said.tier, key=TIERS.index)
         known = replace(said, tier=goal, stated=fact.stated_confidence)
         result = self._undecided(known)
         try:
             gated = self._checker.gate is not None
             if goal == fact.tier and (fact.state is FactState.VERIFIED or not gated):
-                pending = self._queue.row(fact.id) is not None
-                return replace(_kept(fact, None), pending=pending, verification=fact.verification)
+                return self._as_stored(fact)
             if not gated:
                 return self._moved(fact, goal)
             result, sources = self._checked(fact, started)
@@ -139,11 +136,11 @@ class FactWriter:
             fact_id = write(self._facts, self._queue, new)
             if fact_id == new.fact["id"]:
                 return _kept(_fact(new), result)
-            if (known := self._known(fact_id)) is not None:
-                return known
+            return self._as_stored(self._stored(fact_id))
         except StoreLockedError:
             return self._wait(new, result)
-        return self._written(said, given, rests_on, result, key)  # deleted at this moment
+        except _GoneError:  # deleted at this moment
+            return self._written(said, given, rests_on, result, key)
 
     def _new(
         self,
@@ -174,12 +171,9 @@ class FactWriter:
             _kept(_fact(new), result), outcome=FactOutcome.QUEUED, reason=STORE_LOCKED, pending=True
         )
 
-    def _known(self, fact_id: str) -> RememberResult | None:
-        """Return the result for a fact as it is stored; None if it is gone."""
-        found = self._facts.find(Filter(ids=[fact_id], limit=1))
-        if not found:
-            return None
-        fact, pending = to_fact(found[0]), self._queue.row(fact_id) is not None
+    def _as_stored(self, fact: Fact) -> RememberResult:
+        """Return the result for a stored fact that nothing changes."""
+        pending = self._queue.row(fact.id) is not None
         return replace(_kept(fact, None), pending=pending, verification=fact.verification)
 
     def _note(self, row: Row) -> None:
@@ -208,7 +202,7 @@ class FactWriter:
         """Move a fact up with the gate off; `_GoneError` if it is gone."""
         self._settle(fact, Settled(changes={"tier": goal.value}, keeps_place=True))
         pending = self._queue.row(fact.id) is not None
-        return replace(_kept(self._stored(fact), None), pending=pending)
+        return replace(_kept(self._stored(fact.id), None), pending=pending)
 
     def _promoted(self, fact: Fact, goal: Tier, result: GateResult, sources: int) -> RememberResult:
         """Write the gate's decision about a stored fact; `_GoneError` if it is gone."""
@@ -229,7 +223,7 @@ class FactWriter:
                 self._settle(fact, Settled(rejection=note, removed_at=datetime.now(UTC)))
                 return _rejected(result)
             self._settle(fact, Settled(changes=changes, rejection=note))
-            return replace(_rejected(result), fact=self._stored(fact))
+            return replace(_rejected(result), fact=self._stored(fact.id))
         if decision.queue:
             waits = (_waiting(result) or {}) | {"tier": None if goal == fact.tier else goal.value}
             self._settle(fact, Settled(queue=waits))
@@ -237,15 +231,15 @@ class FactWriter:
             # The tier is written even if it stays: a promotion that waits raises it.
             done = Settled(changes=changes | {"tier": goal.value}, links=conflicts(result))
             self._settle(fact, done)
-        return _kept(self._stored(fact), result)
+        return _kept(self._stored(fact.id), result)
 
     def _settle(self, fact: Fact, done: Settled) -> None:
         if not self._queue.settle(fact.id, done):
             raise _GoneError
 
-    def _stored(self, fact: Fact) -> Fact:
-        """Return a fact as it is stored now."""
-        found = self._facts.find(Filter(ids=[fact.id], limit=1))
+    def _stored(self, fact_id: str) -> Fact:
+        """Return a fact as it is stored now; `_GoneError` if it no longer is."""
+        found = self._facts.find(Filter(ids=[fact_id], limit=1))
         if not found:
             raise _GoneError
         return to_fact(found[0])

@@ -37,6 +37,7 @@ from veridical.memory.waiting import STORE_LOCKED, Waiting
 from veridical.store.database import Store, patience, within
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue
+from veridical.store.memory_tables import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_TIERS = list(Tier)
 LOCK_SHARE = 0.25
 """Share of a fact's time limit for waiting until the database can be read."""
 
@@ -338,7 +338,7 @@ class Memory:
         fact, goal = self.get(fact_id), as_tier(tier)
         if fact.retracted is not None:
             raise no_fact(fact_id)
-        if _TIERS.index(goal) <= _TIERS.index(fact.tier):
+        if TIERS.index(goal) <= TIERS.index(fact.tier):
             msg = f"the fact is in tier {fact.tier} already"
             raise InputError(msg, hint=f"The tiers go up: {', '.join(Tier)}")
         with within(self._seconds):

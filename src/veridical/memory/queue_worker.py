@@ -17,6 +17,7 @@ from veridical.memory.rows import decided, rejection_row, to_fact
 from veridical.memory.values import QueueResult, Tier
 from veridical.store.memory import Filter, MemoryTables
 from veridical.store.memory_queue import MemoryQueue, Settled
+from veridical.store.memory_tables import TIERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,8 +42,6 @@ LEASE_S = 60.0
 
 The facts of a killed worker are free for others after that time.
 """
-
-_TIERS = list(Tier)
 
 
 def drain(  # noqa: PLR0913 -- the worker's parts and its limits
@@ -125,7 +124,7 @@ def _settled(row: Row, fact: Fact, result: GateResult, sources: int) -> tuple[st
     if decision.queue:
         return _retried(row, result)
     promoted = row["tier"] is not None
-    goal = max(fact.tier, Tier(row["tier"]), key=_TIERS.index) if promoted else fact.tier
+    goal = max(fact.tier, Tier(row["tier"]), key=TIERS.index) if promoted else fact.tier
     changes = decided(decision, result.verification)
     if decision.refusal is None:
         # Only a promotion writes the tier: with the gate off the fact may have gone up meanwhile.

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from veridical.memory.checking import no_fact
 from veridical.memory.decision import FactState
-from veridical.memory.values import Tier
 from veridical.store.memory import Filter
 from veridical.store.memory_queue import Settled
-from veridical.store.memory_tables import DEPENDS_ON
+from veridical.store.memory_tables import DEPENDS_ON, TIERS
 
 if TYPE_CHECKING:
     from veridical.store.memory import MemoryTables, NewFact, Row
     from veridical.store.memory_queue import MemoryQueue
 
-_TIERS = list(Tier)
 _MEASURED = (FactState.VERIFIED, FactState.UNSUPPORTED)
 _DECISION = ("state", "reason", "stated", "confidence", "verification")
 
@@ -54,7 +52,7 @@ def _merge(facts: MemoryTables, queue: MemoryQueue, new: NewFact, same: str) -> 
 
 def _merged(new: NewFact, stored: Row, *, queued: bool) -> Settled | None:
     """Return the change of a stored fact by the same new one; None if there is none."""
-    goal = max(stored["tier"], new.fact["tier"], key=_TIERS.index)
+    goal = max(stored["tier"], new.fact["tier"], key=TIERS.index)
     higher = goal != stored["tier"]
     verified = stored["state"] == FactState.VERIFIED
     if new.queue is not None:  # not measured: it goes up once it is

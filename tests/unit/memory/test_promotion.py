@@ -8,6 +8,7 @@ import pytest
 
 from veridical.core.measurements import Measurement, Query
 from veridical.memory import FactContradicted, FactOutcome, FactState, Memory, Tier
+from veridical.store.memory_tables import TIERS
 from veridical.testing import FakeBackend, fake_estimate
 
 EVIDENCE = {"S1": "Some evidence of it."}
@@ -27,6 +28,10 @@ def waiting(memory: Memory, text: str) -> str:
     assert fact is not None
     assert fact.state is FactState.QUEUED
     return fact.id
+
+
+def test_the_store_orders_tiers_as_the_memory_does() -> None:
+    assert tuple(Tier) == TIERS
 
 
 def test_a_queued_fact_that_goes_up_with_the_gate_off_is_remembered_once_it_is_verified(

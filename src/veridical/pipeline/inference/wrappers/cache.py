@@ -23,7 +23,7 @@ from veridical.core.measurements import (
     taken,
 )
 from veridical.core.projects import DEFAULT_PROJECT, project_in_force
-from veridical.errors import ConfigurationError
+from veridical.errors import ConfigurationError, VeridicalError
 from veridical.pipeline.inference.wrappers.base import (
     Estimates,
     I,
@@ -257,7 +257,12 @@ class Cache(CachingWrapper[Query, Estimate, BackendInfo]):
             return True
         if not self._silent:
             with anyio.move_on_after(_PATIENCE_S):
-                await service.ask_model()
+                try:
+                    await service.ask_model()
+                except VeridicalError:
+                    raise
+                except Exception:  # noqa: BLE001, S110 -- the queries tell what is wrong with it
+                    pass
             self._silent = service.served_model is None
         return service.served_model is not None
 

@@ -252,6 +252,14 @@ def test_a_service_is_asked_for_its_model_with_the_first_query() -> None:
     assert (len(served.queries), served.asked) == (1, 1)
 
 
+def test_a_service_that_breaks_when_it_is_asked_for_its_model_still_gets_the_queries() -> None:
+    class Broken(Served):
+        async def ask_model(self) -> None:
+            raise KeyError
+
+    assert ask(Cache(Broken(by_length), MemoryStore()), QUERY) == [by_length(QUERY)]
+
+
 def test_one_cache_serves_one_event_loop_after_the_other(tmp_path: Path) -> None:
     fake = FakeBackend(by_length)
     cache = Cache(fake, SqliteStore(tmp_path / "cache.db"))
